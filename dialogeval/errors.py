@@ -1,0 +1,183 @@
+"""Exceptions: every refusal is one line that says where, what was expected, what came, and how to mend it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable
+
+__all__ = [
+    "AlignmentError",
+    "CorpusError",
+    "CoverageError",
+    "DataFileError",
+    "DialogevalError",
+    "FetchError",
+    "PredictionError",
+    "ReportError",
+    "UnknownNameError",
+    "UsageError",
+    "show",
+]
+
+
+def show(value: object, limit: int = 60) -> str:
+    """Describe a value of untrusted input on one short line: its type and its beginning.
+
+    Parameters
+    ----------
+    value : object
+        Anything read from a file.
+    limit : int, default=60
+        Characters of its ``repr`` that are shown.
+
+    Returns
+    -------
+    str
+        One line.
+
+    Examples
+    --------
+    >>> show(["a", 1])
+    "a list ['a', 1]"
+    >>> show(None)
+    'null'
+    """
+    if value is None:
+        return "null"
+    names = {str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+    names |= {list: "a list", dict: "an object"}
+    kind = names.get(type(value), type(value).__name__)
+    # A slice first: the repr of a large object would cost far more than the line is worth.
+    if isinstance(value, (str, list)):
+        value = value[:limit]
+    elif isinstance(value, dict):
+        value = dict(list(value.items())[:5])
+    text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+    text = " ".join(text.split())
+    return f"{kind} {text if len(text) <= limit else text[: limit - 1] + '…'}"
+
+
+class DialogevalError(Exception):
+    """Base of all errors that dialogeval raises on purpose.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, as a phrase.
+    file, dialogue, turn : optional
+        Where it is wrong; put in front of the problem.
+    expected, got : str, optional
+        What would have been right, and what came instead.
+    mend : str, optional
+        What the user can do about it.
+
+    Examples
+    --------
+    >>> str(DialogevalError("no state", file="a.json", dialogue="sng01", turn=2, mend="add one"))
+    'a.json: dialogue sng01, turn 2: no state; add one'
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | os.PathLike[str] | None = None,
+        dialogue: str | None = None,
+        turn: int | None = None,
+        expected: str | None = None,
+        got: str | None = None,
+        mend: str | None = None,
+    ) -> None:
+        self.problem, self.file, self.dialogue, self.turn = problem, file, dialogue, turn
+        self.expected, self.got, self.mend = expected, got, mend
+        place = []
+        if dialogue is not None:
+            place.append(f"dialogue {dialogue}")
+        if turn is not None:
+            place.append(f"turn {turn}")
+        parts = [str(file)] if file is not None else []
+        parts += [", ".join(place)] if place else []
+        text = problem
+        if expected is not None:
+            text += f": expected {expected}" if problem else f"expected {expected}"
+        if got is not None:
+            text += f", got {got}"
+        if mend is not None:
+            text += f"; {mend}"
+        # One line whatever the input held: control characters would let a file write to the terminal.
+        line = " ".join(": ".join([*parts, text]).split())
+        super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Keyword-only arguments do not survive the default pickling, which worker processes need.
+        fields = ("file", "dialogue", "turn", "expected", "got", "mend")
+        return _rebuild, (type(self), self.problem, {f: getattr(self, f) for f in fields})
+
+
+def _rebuild(cls: type[DialogevalError], problem: str, fields: dict) -> DialogevalError:
+    return cls(problem, **fields)
+
+
+class DataFileError(DialogevalError):
+    """A file that cannot be read: missing, empty, broken, in the wrong encoding or too large."""
+
+
+class CorpusError(DialogevalError):
+    """A corpus whose content does not follow its format."""
+
+
+class PredictionError(DialogevalError):
+    """A prediction file whose content does not follow its format."""
+
+
+class CoverageError(DialogevalError):
+    """Predictions and gold do not cover the same dialogues or turns."""
+
+
+class FetchError(DialogevalError):
+    """A download that failed or did not match its checksum."""
+
+
+class ReportError(DialogevalError):
+    """A report notebook that could not be run to its end."""
+
+
+class AlignmentError(DialogevalError):
+    """An ontology alignment that contradicts itself or the ontologies it joins."""
+
+
+class UsageError(DialogevalError):
+    """Arguments that do not fit together."""
+
+
+class UnknownNameError(UsageError):
+    """A corpus, split, protocol, format or metric that does not exist; the closest names are offered.
+
+    Parameters
+    ----------
+    kind : str
+        What was named ("protocol", "corpus", …).
+    name : str
+        The unknown name.
+    known : iterable of str
+        The names that exist.
+    mend : str, optional
+        What the user can do about it, after the list of names.
+
+    Examples
+    --------
+    >>> str(UnknownNameError("protocol", "lin2012", ["lin2021", "trade"]))
+    "unknown protocol 'lin2012': did you mean lin2021? known: lin2021, trade"
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], mend: str | None = None) -> None:
+        names = [str(k) for k in known]
+        self.kind, self.name, self.known = kind, name, names
+        close = difflib.get_close_matches(str(name), names, n=2)
+        guess = f"did you mean {' or '.join(close)}? " if close else ""
+        listing = ", ".join(names) if names else "none"
+        super().__init__(f"unknown {kind} {str(name)[:80]!r}: {guess}known: {listing}", mend=mend)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return UnknownNameError, (self.kind, self.name, self.known, self.mend)

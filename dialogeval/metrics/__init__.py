@@ -1,0 +1,87 @@
+"""Metrics: counts first, scores later.
+
+A metric turns gold and predictions into one row of additive counts per turn or dialogue, and a
+score is a function of the sums of those counts. A breakdown is then a group-by, a confidence
+interval a matrix product, and a partial result of a cluster run a partial sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["Metric", "ratio"]
+
+#: Sums of count columns: floats for one score, equally long arrays for many resamples at once.
+Sums = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One score: how to count, and how to turn summed counts into a value.
+
+    Parameters
+    ----------
+    key : str
+        Name in the Python API, the CLI's JSON and the notebooks; see the README's table of scores.
+    label : str
+        Short name for tables and figures.
+    counts : callable
+        ``counts(pair)`` returns a table indexed by (dialogue_id, turn), or by dialogue_id for
+        scores of whole dialogues, with additive numeric columns only. Metrics that share the
+        function share one run of it.
+    value : callable
+        ``value(sums)`` returns the score from the sums of those columns; it works on arrays of
+        sums (one entry a resample) as on single ones.
+    unit : {"fraction", "per cent", "tokens", "types", "bits"}
+    better : {"higher", "lower", "neither"}
+    source : str
+        Paper or card that defines it.
+    resample : {"bootstrap", "jackknife", "none"}
+        How its interval is made. Counts of types (distinct-n) shrink when dialogues are drawn with
+        replacement, so they may only be jackknifed.
+
+    Examples
+    --------
+    >>> m = Metric("share", "share", lambda p: p, lambda s: ratio(s["hits"], s["n"]), source="here")
+    >>> float(m.value({"hits": 1.0, "n": 4.0}))
+    0.25
+    """
+
+    key: str
+    label: str
+    counts: Callable[[Any], pd.DataFrame]
+    value: Callable[[Sums], Any]
+    unit: str = "fraction"
+    better: str = "higher"
+    source: str = ""
+    resample: str = "bootstrap"
+
+    def __repr__(self) -> str:
+        return f"Metric({self.key})"
+
+
+def ratio(part: Any, whole: Any, empty: float = 0.0) -> Any:
+    """Divide, with a stated value where the denominator is 0; works on numbers and arrays.
+
+    Parameters
+    ----------
+    part, whole : float or ndarray
+    empty : float, default=0.0
+        Result where ``whole`` is 0.
+
+    Returns
+    -------
+    ndarray or float
+
+    Examples
+    --------
+    >>> float(ratio(1, 2)), float(ratio(1, 0))
+    (0.5, 0.0)
+    """
+    part, whole = np.asarray(part, dtype=float), np.asarray(whole, dtype=float)
+    return np.divide(part, whole, out=np.full(np.broadcast(part, whole).shape, empty), where=whole != 0)[()]

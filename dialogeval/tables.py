@@ -1,0 +1,393 @@
+"""The tables that everything else works on: what a corpus and a prediction are.
+
+A reader turns a file into these tables and checks them once; inside the package they are trusted.
+A dialogue state is rows of (dialogue_id, turn, domain, slot, value). A turn is one user utterance
+and the system utterance that answers it, numbered from 0; a turn whose state is empty is a row of
+``turns`` without rows in ``states``, so that no join can lose it.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+
+from .errors import CorpusError, PredictionError, show
+
+__all__ = ["COLUMNS", "Corpus", "Predictions", "Source", "as_predictions", "canonical_id", "check_table", "table"]
+
+_STATE = ("dialogue_id", "turn", "domain", "slot", "value")
+
+#: Columns of every table. ``turn``, ``layout``, ``start`` and ``end`` are integers, all else strings.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "dialogues": ("dialogue_id", "original_id", "type"),
+    "turns": ("dialogue_id", "turn", "user", "system", "layout"),
+    "states": _STATE,
+    "alternatives": _STATE,
+    "corrections": _STATE,
+    "layouts": ("layout", "domain", "slot"),
+    "goals": ("dialogue_id", "domain", "kind", "slot", "value"),
+    "acts": ("dialogue_id", "turn", "speaker", "domain", "act", "slot", "value"),
+    "spans": ("dialogue_id", "turn", "speaker", "domain", "act", "slot", "value", "start", "end"),
+    "bookings": ("dialogue_id", "turn", "domain"),
+    "ontology": ("domain", "slot", "value"),
+    "responses": ("dialogue_id", "turn", "response"),
+    "active_domains": ("dialogue_id", "turn", "domain"),
+    "predicted_turns": ("dialogue_id", "turn"),
+}
+_INTEGERS = {"turn", "layout", "start", "end"}
+
+
+def canonical_id(name: object) -> str:
+    """Return a dialogue id as it is compared: lower case, without a ``.json`` ending.
+
+    Examples
+    --------
+    >>> canonical_id("PMUL4648.json")
+    'pmul4648'
+    >>> canonical_id(2303)
+    '2303'
+    """
+    return str(name).strip().lower().removesuffix(".json")
+
+
+def table(kind: str, columns: Mapping[str, Sequence[Any]] | Sequence[Sequence[Any]] = ()) -> pd.DataFrame:
+    """Build one of the tables of `COLUMNS` with its dtypes, also when it is empty.
+
+    Parameters
+    ----------
+    kind : str
+        A key of `COLUMNS`.
+    columns : mapping of str to sequence, or sequence of rows
+        Columns by name, or rows as tuples in the order of `COLUMNS`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Integer columns as int64, all else as pandas strings.
+
+    Examples
+    --------
+    >>> table("states", [("d1", 0, "hotel", "area", "north")]).dtypes["turn"]
+    dtype('int64')
+    >>> len(table("states"))
+    0
+    """
+    names = COLUMNS[kind]
+    if not isinstance(columns, Mapping):
+        lists: Sequence[Sequence[Any]] = list(zip(*columns, strict=True)) if columns else [()] * len(names)
+        columns = dict(zip(names, lists, strict=True))
+    dtypes = {n: "int64" if n in _INTEGERS else "str" for n in names}
+    return pd.DataFrame({n: pd.Series(columns[n], dtype=dtypes[n]) for n in names})
+
+
+def check_table(kind: str, frame: pd.DataFrame, where: str = "table") -> pd.DataFrame:
+    """Check a table that a user made and return it with the right columns, order and dtypes.
+
+    Parameters
+    ----------
+    kind : str
+        A key of `COLUMNS`.
+    frame : pandas.DataFrame
+        May have further columns and any order; it is not changed.
+    where : str
+        Name for messages.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A new table; dialogue ids in canonical form.
+
+    Raises
+    ------
+    PredictionError
+        A column is missing, a cell empty, a turn not a whole number from 0, a (dialogue, turn) of
+        ``responses`` or ``turns`` there twice.
+
+    Examples
+    --------
+    >>> check_table("responses", pd.DataFrame({"dialogue_id": ["A.json"], "turn": [0], "response": ["hi"]}))
+      dialogue_id  turn response
+    0           a     0       hi
+    """
+    names = COLUMNS[kind]
+    optional = {"layout"}
+    missing = [n for n in names if n not in frame.columns and n not in optional]
+    if missing:
+        raise PredictionError(
+            f"table {kind} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}",
+            file=where,
+            expected=", ".join(n for n in names if n not in optional),
+            got=", ".join(map(str, frame.columns)),
+        )
+    out = {}
+    for name in names:
+        column = frame[name] if name in frame.columns else pd.Series(0, index=frame.index)
+        if column.isna().any():
+            row = int(column.isna().to_numpy().argmax())
+            raise PredictionError(f"column {name}, row {row} is empty (NaN)", file=where, mend="fill it in")
+        if name in _INTEGERS:
+            numbers = pd.to_numeric(column, errors="coerce")
+            bad = numbers.isna() | (numbers < 0) | (numbers % 1 != 0)
+            if bad.any():
+                got = show(column[bad].iloc[0])
+                raise PredictionError(f"column {name}", file=where, expected="whole numbers from 0", got=got)
+            out[name] = numbers.astype("int64")
+        else:
+            out[name] = column.astype("str")
+    result = pd.DataFrame(out).reset_index(drop=True)
+    if "dialogue_id" in result:
+        ids = result["dialogue_id"]
+        result["dialogue_id"] = ids.map({i: canonical_id(i) for i in ids.unique()}).astype("str")
+    if kind in ("turns", "responses", "predicted_turns"):
+        twice = result.duplicated(["dialogue_id", "turn"])
+        if twice.any():
+            first = result[twice].iloc[0]
+            raise PredictionError(
+                "stands twice", file=where, dialogue=first["dialogue_id"], turn=first["turn"], mend="keep one row"
+            )
+    return result
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a corpus comes from.
+
+    Parameters
+    ----------
+    path : str
+        File that was read.
+    sha256 : str
+        Checksum of its bytes.
+    repository, commit, licence : str
+        As in the catalog; empty for files it does not know.
+
+    Examples
+    --------
+    >>> Source(path="test.json.zip", sha256="438deb6f").version
+    '438deb6'
+    """
+
+    path: str = ""
+    sha256: str = ""
+    repository: str = ""
+    commit: str = ""
+    licence: str = ""
+
+    @property
+    def version(self) -> str:
+        """Seven digits that tell versions apart: of the commit, else of the checksum."""
+        return (self.commit or self.sha256 or "unknown")[:7]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A split of a corpus as tables; see `COLUMNS` for their columns.
+
+    Parameters
+    ----------
+    name, version, split, language : str
+        Such as ``multiwoz21``, ``2.1``, ``test``, ``en``.
+    family : str
+        The reader's family: ``multiwoz``, ``crosswoz``, ``schema_guided``, ``unified``, ``pairs``.
+    dialogues, turns, states : pandas.DataFrame
+        ``states`` holds filled slots only; values are those of the file.
+    alternatives, corrections : pandas.DataFrame
+        Gold values beside ``states``: further values that count as right under protocol
+        ``dstc9`` (any member of a list of offered names), and the organisers' corrected names of
+        ``dstc9-corrected``.
+    layouts : pandas.DataFrame
+        The (domain, slot) pairs annotated in a turn, filled or not; ``turns.layout`` points here.
+    goals, acts, spans, bookings, ontology : pandas.DataFrame
+        Empty where the corpus has none.
+    source : Source
+    notes : tuple of str
+        What the reader had to say: repairs, things left out, with counts.
+
+    Examples
+    --------
+    >>> Corpus("toy").id
+    'toy/all@unknown'
+    """
+
+    name: str
+    version: str = ""
+    split: str = "all"
+    language: str = "en"
+    family: str = ""
+    dialogues: pd.DataFrame = field(default_factory=lambda: table("dialogues"))
+    turns: pd.DataFrame = field(default_factory=lambda: table("turns"))
+    states: pd.DataFrame = field(default_factory=lambda: table("states"))
+    alternatives: pd.DataFrame = field(default_factory=lambda: table("alternatives"))
+    corrections: pd.DataFrame = field(default_factory=lambda: table("corrections"))
+    layouts: pd.DataFrame = field(default_factory=lambda: table("layouts"))
+    goals: pd.DataFrame = field(default_factory=lambda: table("goals"))
+    acts: pd.DataFrame = field(default_factory=lambda: table("acts"))
+    spans: pd.DataFrame = field(default_factory=lambda: table("spans"))
+    bookings: pd.DataFrame = field(default_factory=lambda: table("bookings"))
+    ontology: pd.DataFrame = field(default_factory=lambda: table("ontology"))
+    source: Source = field(default_factory=Source)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The corpus as a signature names it, such as ``crosswoz_en/test@b014b81``."""
+        return f"{self.name}/{self.split}@{self.source.version}"
+
+    def summary(self) -> pd.DataFrame:
+        """Counts of the corpus as a table with one row a quantity (index) and the column ``count``.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> Corpus("toy").summary().loc["turns", "count"]
+        np.int64(0)
+        """
+        filled = self.states[["dialogue_id", "turn"]].drop_duplicates()
+        counts = {
+            "dialogues": len(self.dialogues),
+            "turns": len(self.turns),
+            "utterances": 2 * len(self.turns),
+            "turns with an empty state": len(self.turns) - len(filled),
+            "state triples": len(self.states),
+            "domains": self.states["domain"].nunique(),
+            "slots (domain, slot)": len(self.states[["domain", "slot"]].drop_duplicates()),
+            "slot values": len(self.states[["domain", "slot", "value"]].drop_duplicates()),
+            "goal slots": len(self.goals),
+            "dialogue acts": len(self.acts),
+            "spans": len(self.spans),
+        }
+        return pd.DataFrame({"count": pd.Series(counts, dtype="int64")}).rename_axis("quantity")
+
+    def select(self, dialogue_ids: Sequence[str]) -> Corpus:
+        """Return the corpus restricted to some dialogues, all tables alike.
+
+        Parameters
+        ----------
+        dialogue_ids : sequence of str
+            In any spelling that `canonical_id` understands.
+
+        Returns
+        -------
+        Corpus
+
+        Raises
+        ------
+        CorpusError
+            An id that the corpus lacks.
+
+        Examples
+        --------
+        >>> len(Corpus("toy").select([]).turns)
+        0
+        """
+        wanted = {canonical_id(i) for i in dialogue_ids}
+        unknown = wanted - set(self.dialogues["dialogue_id"])
+        if unknown:
+            raise CorpusError("no such dialogue", file=self.id, dialogue=min(unknown))
+        changed = {}
+        for kind, names in COLUMNS.items():
+            frame = getattr(self, kind, None)
+            if frame is not None and "dialogue_id" in names:
+                changed[kind] = frame[frame["dialogue_id"].isin(wanted)].reset_index(drop=True)
+        return replace(self, **changed)
+
+    def __repr__(self) -> str:
+        return (
+            f"Corpus({self.id}: {len(self.dialogues):,} dialogues, {len(self.turns):,} turns, "
+            f"{len(self.states):,} state triples, language {self.language})"
+        )
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<li>{html.escape(n)}</li>" for n in self.notes)
+        return (
+            f"<p><b>{html.escape(self.id)}</b> ({html.escape(self.language)}; "
+            f"licence {html.escape(self.source.licence or 'not stated')})</p>"
+            + self.summary().to_html(border=0)
+            + (f"<ul>{notes}</ul>" if notes else "")
+        )
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a system predicted, as tables.
+
+    Parameters
+    ----------
+    name : str
+        The system's name.
+    turns : pandas.DataFrame
+        (dialogue_id, turn) of every turn of the file, also those with an empty state.
+    states, responses : pandas.DataFrame or None
+        None when the file has no states (responses) at all. Slot names and values are the file's
+        own, empty values included: what counts as empty is for a protocol to say.
+    active_domains : pandas.DataFrame or None
+    gold : Corpus or None
+        The gold that the file itself carries (formats ``pairs``, ``gt-pr``).
+    original_ids : dict
+        Dialogue id as in the file, by canonical id.
+    format, path : str
+    notes : tuple of str
+        What the reader had to say, with counts.
+
+    Examples
+    --------
+    >>> Predictions("none")
+    Predictions(none: 0 dialogues, 0 turns; nothing)
+    """
+
+    name: str
+    turns: pd.DataFrame = field(default_factory=lambda: table("predicted_turns"))
+    states: pd.DataFrame | None = None
+    responses: pd.DataFrame | None = None
+    active_domains: pd.DataFrame | None = None
+    gold: Corpus | None = None
+    original_ids: dict[str, str] = field(default_factory=dict)
+    format: str = ""
+    path: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        has = [k for k in ("states", "responses", "active_domains") if getattr(self, k) is not None]
+        return (
+            f"Predictions({self.name}: {self.turns['dialogue_id'].nunique():,} dialogues, "
+            f"{len(self.turns):,} turns; {', '.join(has) or 'nothing'})"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>"
+
+
+def as_predictions(corpus: Corpus, name: str = "gold") -> Predictions:
+    """Return a corpus's own states and system utterances as if a system had predicted them.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    name : str
+        The system's name.
+
+    Returns
+    -------
+    Predictions
+        Responses are lexicalised: the utterances as they stand in the corpus.
+
+    Examples
+    --------
+    >>> as_predictions(Corpus("toy")).name
+    'gold'
+    """
+    return Predictions(
+        name=name,
+        turns=corpus.turns[["dialogue_id", "turn"]],
+        states=corpus.states,
+        responses=corpus.turns[["dialogue_id", "turn", "system"]].rename(columns={"system": "response"}),
+        original_ids=dict(zip(corpus.dialogues["dialogue_id"], corpus.dialogues["original_id"], strict=True)),
+        format="corpus",
+    )
