@@ -44,6 +44,8 @@ class Metric:
     resample : {"bootstrap", "jackknife", "none"}
         How its interval is made. Counts of types (distinct-n) shrink when dialogues are drawn with
         replacement, so they may only be jackknifed.
+    options : tuple of (name, choice)
+        Switches of the definition, carried in the signature.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Metric:
     better: str = "higher"
     source: str = ""
     resample: str = "bootstrap"
+    options: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
         return f"Metric({self.key})"

@@ -1,0 +1,279 @@
+"""Reader of the legacy MultiWOZ format: MultiWOZ 2.0 and 2.1, and MultiWOZ-zh.
+
+In: the parsed JSON, {dialogue id: {"goal", "log"}}, where user and system utterances alternate in
+``log`` and the state after a user utterance stands in the ``metadata`` of the system utterance
+that follows. Out: a `Corpus`. Slots are named as in the 2.2 schema without the domain (``leaveAt``
+is ``leaveat``, ``book``/``day`` is ``bookday``); Chinese slot names stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any
+
+from ..errors import CorpusError, show
+from ..tables import Corpus, Source, canonical_id, table
+
+__all__ = ["looks_like", "read", "read_ontology"]
+
+#: Annotations for "no value yet"; ``none`` and ``dontcare`` are values, for a protocol to judge.
+ABSENT = frozenset({"", "not mentioned", "未提及"})
+
+
+def looks_like(raw: Any) -> bool:
+    """Tell whether parsed JSON is in this format.
+
+    Examples
+    --------
+    >>> looks_like({"SNG01": {"log": []}})
+    True
+    """
+    return isinstance(raw, dict) and bool(raw) and all(isinstance(d, dict) and "log" in d for d in raw.values())
+
+
+def read(
+    raw: dict[str, Any],
+    *,
+    name: str,
+    version: str = "",
+    split: str = "all",
+    language: str = "en",
+    source: Source | None = None,
+    file: str | os.PathLike[str] = "",
+) -> Corpus:
+    """Turn parsed legacy MultiWOZ JSON into tables.
+
+    Parameters
+    ----------
+    raw : dict
+        {dialogue id: {"log": [...], "goal": {...}}}; not changed.
+    name, version, split, language : str
+        Recorded in the corpus; ``language="zh"`` keeps slot names as they stand.
+    source : Source, optional
+    file : path-like
+        For messages.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    CorpusError
+        With file, dialogue and turn, where the content does not follow the format.
+
+    Examples
+    --------
+    >>> state = {"hotel": {"semi": {"area": "north", "name": ""}, "book": {"booked": [], "day": ""}}}
+    >>> log = [{"text": "a hotel", "metadata": {}}, {"text": "ok", "metadata": state}]
+    >>> read({"SNG1.json": {"goal": {}, "log": log}}, name="toy").states.values.tolist()
+    [['sng1', 0, 'hotel', 'area', 'north']]
+    """
+    rows: dict[str, list[tuple]] = {
+        k: [] for k in ("dialogues", "turns", "states", "goals", "acts", "spans", "bookings")
+    }
+    layouts: dict[tuple, int] = {}
+    counts: Counter[str] = Counter()
+    seen: dict[str, str] = {}
+    names: dict[tuple[str, str], str] = {}
+    if not isinstance(raw, dict) or not raw:
+        raise CorpusError("", file=file, expected="an object {dialogue id: {goal, log}}", got=show(raw))
+    for original, dialogue in raw.items():
+        key = canonical_id(original)
+        if key in seen:
+            raise CorpusError(f"dialogue ids {seen[key]!r} and {original!r} are the same", file=file)
+        seen[key] = original
+        try:
+            _read_dialogue(key, original, dialogue, rows, layouts, names, counts, language)
+        except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+            raise _diagnose(dialogue, original, file, error) from None
+    layout_rows = [
+        (number, domain, names[part, slot])
+        for domains, number in layouts.items()
+        for domain, semi, book in domains
+        for part, slots in (("semi", semi), ("book", book))
+        for slot in slots
+        if slot != "booked"
+    ]
+    notes = [f"{count:,} {what}" for what, count in sorted(counts.items())]
+    return Corpus(
+        name=name,
+        version=version,
+        split=split,
+        language=language,
+        family="multiwoz",
+        layouts=table("layouts", layout_rows),
+        source=source or Source(path=str(file)),
+        notes=tuple(notes),
+        **{kind: table(kind, lists) for kind, lists in rows.items()},
+    )
+
+
+def _read_dialogue(
+    key: str,
+    original: str,
+    dialogue: dict[str, Any],
+    rows: dict[str, list[tuple]],
+    layouts: dict[tuple, int],
+    names: dict[tuple[str, str], str],
+    counts: Counter[str],
+    language: str,
+) -> None:
+    log = dialogue["log"]
+    if not log:
+        raise ValueError("no utterances")
+    if len(log) % 2:
+        counts["closing user utterances without an answer left out"] += 1
+    rows["dialogues"].append((key, original, ""))
+    _read_goal(key, dialogue.get("goal") or {}, rows["goals"])
+    add_state = rows["states"].append
+    for turn in range(len(log) // 2):
+        user, system = log[2 * turn], log[2 * turn + 1]
+        shape = []
+        for domain, parts in system["metadata"].items():
+            semi, book = parts["semi"], parts["book"]
+            shape.append((domain, tuple(semi), tuple(book)))
+            for part, slots in (("semi", semi), ("book", book)):
+                for slot, value in slots.items():
+                    if value.__class__ is str:
+                        if value in ABSENT:
+                            continue
+                    elif slot == "booked":
+                        if value:
+                            rows["bookings"].append((key, turn, domain))
+                        continue
+                    elif isinstance(value, list) and all(isinstance(v, str) for v in value):
+                        # Some releases hold lists of alternatives; joined as 2.1 itself writes them.
+                        counts["values given as a list, joined with |"] += 1
+                        value = "|".join(value)
+                        if value in ABSENT:
+                            continue
+                    else:
+                        raise TypeError("value")
+                    add_state((key, turn, domain, _slot_name(part, slot, names, language), value))
+        number = layouts.get(tuple(shape))
+        if number is None:
+            number = layouts[tuple(shape)] = len(layouts)
+            for _, semi, book in shape:
+                for part, slots in (("semi", semi), ("book", book)):
+                    for slot in slots:
+                        _slot_name(part, slot, names, language)
+        if user["text"].__class__ is not str or system["text"].__class__ is not str:
+            raise TypeError("text")
+        rows["turns"].append((key, turn, user["text"], system["text"], number))
+        _read_acts(key, turn, "user", user, rows, counts)
+        _read_acts(key, turn, "system", system, rows, counts)
+
+
+def _slot_name(part: str, slot: str, names: dict[tuple[str, str], str], language: str) -> str:
+    name = names.get((part, slot))
+    if name is None:
+        name = slot if language == "zh" else slot.lower().replace(" ", "")
+        if part == "book" and language != "zh" and not name.startswith("book"):
+            name = "book" + name
+        names[part, slot] = name
+    return name
+
+
+def _read_acts(
+    key: str, turn: int, speaker: str, utterance: dict[str, Any], rows: dict[str, list[tuple]], counts: Counter[str]
+) -> None:
+    acts = utterance.get("dialog_act") or {}
+    if acts.__class__ is not dict:  # the official release writes "No Annotation" there
+        counts["utterances without dialogue-act annotation"] += 1
+        acts = {}
+    add = rows["acts"].append
+    for name, pairs in acts.items():
+        domain, _, act = name.lower().partition("-")
+        for slot, value in pairs:
+            add((key, turn, speaker, domain, act, slot.lower(), value))
+    add = rows["spans"].append
+    for name, slot, value, start, end in utterance.get("span_info") or ():
+        domain, _, act = name.lower().partition("-")
+        add((key, turn, speaker, domain, act, slot.lower(), value, start, end))
+
+
+def _read_goal(key: str, goal: dict[str, Any], rows: list[tuple]) -> None:
+    for domain, wanted in goal.items():
+        if not isinstance(wanted, dict):
+            continue  # "message" and "topic" hold text and flags, not wishes
+        for slot, value in (wanted.get("info") or {}).items():
+            rows.append((key, domain, "inform", slot.lower().replace(" ", ""), str(value)))
+        for slot in wanted.get("reqt") or ():
+            rows.append((key, domain, "request", slot.lower(), ""))
+        for slot, value in (wanted.get("book") or {}).items():
+            if isinstance(value, str):  # "invalid" and "pre_invalid" are switches of the collection
+                rows.append((key, domain, "book", "book" + slot.lower(), value))
+
+
+def _diagnose(dialogue: Any, original: str, file: str | os.PathLike[str], error: Exception) -> CorpusError:
+    """Find out slowly what the fast reader stumbled over."""
+
+    def fault(expected: str, got: object, turn: int | None = None) -> CorpusError:
+        return CorpusError("", file=file, dialogue=original, turn=turn, expected=expected, got=show(got))
+
+    if not isinstance(dialogue, dict) or not isinstance(dialogue.get("log"), list) or not dialogue["log"]:
+        got = dialogue.get("log") if isinstance(dialogue, dict) else dialogue
+        return fault("a log, a list of utterances", got)
+    if not isinstance(dialogue.get("goal") or {}, dict):
+        return fault("a goal object", dialogue["goal"])
+    for number, utterance in enumerate(dialogue["log"]):
+        turn = number // 2
+        if not isinstance(utterance, dict) or not isinstance(utterance.get("text"), str):
+            return fault(f"utterance {number} with a text", utterance, turn)
+        metadata = utterance.get("metadata")
+        if number % 2 == 0:
+            continue
+        if not isinstance(metadata, dict):
+            return fault("metadata of the system utterance, an object by domain", metadata, turn)
+        for domain, parts in metadata.items():
+            if not isinstance(parts, dict) or not {"semi", "book"} <= set(parts):
+                return fault(f"metadata of {domain} with semi and book", parts, turn)
+            for part in ("semi", "book"):
+                if not isinstance(parts[part], dict):
+                    return fault(f"{part} of {domain}, an object", parts[part], turn)
+                for slot, value in parts[part].items():
+                    if slot != "booked" and not isinstance(value, str):
+                        return fault(f"a string as value of {domain}-{slot}", value, turn)
+    return CorpusError(f"does not follow the MultiWOZ format ({error})", file=file, dialogue=original)
+
+
+def read_ontology(raw: Any, file: str | os.PathLike[str] = "") -> Any:
+    """Turn a MultiWOZ or CrossWOZ ontology file into the table (domain, slot, value).
+
+    Parameters
+    ----------
+    raw : dict
+        {"hotel-semi-area": [values]}, {"餐厅-预订人数": [values]} or {"Hotel-name": [values]}.
+    file : path-like
+        For messages.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns domain, slot, value; slots named as in the states of the same corpus.
+
+    Raises
+    ------
+    CorpusError
+
+    Examples
+    --------
+    >>> read_ontology({"hotel-book-day": ["friday"]}).values.tolist()
+    [['hotel', 'bookday', 'friday']]
+    """
+    if not isinstance(raw, dict):
+        raise CorpusError("", file=file, expected='an object {"domain-slot": [values]}', got=show(raw))
+    rows = []
+    for key, values in raw.items():
+        domain, _, slot = key.partition("-")
+        if not slot or not isinstance(values, list):
+            raise CorpusError(f"entry {key!r}", file=file, expected="domain-slot with a list", got=show(values))
+        part, _, rest = slot.partition("-")
+        if part in ("semi", "book") and rest:
+            slot = rest.lower() if part == "semi" else "book" + rest.lower()
+        elif slot.startswith("预订"):
+            slot = slot.removeprefix("预订")
+        rows += [(domain, slot, str(value)) for value in values]
+    return table("ontology", rows)
