@@ -1,4 +1,9 @@
-"""Fixtures shared by all tests; those on real data say so by taking `real_data` or `real_cases`."""
+"""Fixtures shared by all tests.
+
+Tests that take `real_data` or `real_cases` read real corpora and the values of published scorers.
+Where the environment variables DIALOGEVAL_DATA and DIALOGEVAL_CASES do not say where these lie,
+such tests are not collected; where they do, a test that cannot read them fails.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +12,33 @@ from pathlib import Path
 
 import pytest
 
+VARIABLES = {"real_data": "DIALOGEVAL_DATA", "real_cases": "DIALOGEVAL_CASES"}
+
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "real: reads real corpora or cases (DIALOGEVAL_DATA, DIALOGEVAL_CASES)")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    kept, left_out = [], []
     for item in items:
-        if {"real_data", "real_cases"} & set(getattr(item, "fixturenames", ())):
+        needed = [v for f, v in VARIABLES.items() if f in getattr(item, "fixturenames", ())]
+        if needed:
             item.add_marker("real")
+        (kept if all(os.environ.get(v) for v in needed) else left_out).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    passed = [r for r in terminalreporter.stats.get("passed", ()) if r.when == "call" and "real" in r.keywords]
+    terminalreporter.write_line(f"real-data tests passed: {len(passed)}")
 
 
 def _folder(variable: str) -> Path:
-    value = os.environ.get(variable)
-    if not value:
-        pytest.skip(f"{variable} is not set: no real data here")
-    path = Path(value).resolve()
-    assert path.is_dir(), f"{variable} names no folder: {value}"
+    path = Path(os.environ[variable]).resolve()
+    assert path.is_dir(), f"{variable} names no folder: {path}"
     return path
 
 

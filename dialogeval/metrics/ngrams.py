@@ -20,8 +20,8 @@ __all__ = ["MAX_ORDER", "count_segments", "distinct_segments", "ngram_codes"]
 #: Longest n-gram that is counted.
 MAX_ORDER = 4
 
-#: Segments counted at a time; bounds memory, and arrays of this size still sit in cache.
-_BLOCK = 20_000
+#: Segments counted at a time: bounds memory, and the hash tables of a block fit into cache.
+_BLOCK = 2_000
 
 
 def distinct_segments(
@@ -115,39 +115,36 @@ def ngram_codes(codes: np.ndarray, lengths: np.ndarray, n: int) -> tuple[np.ndar
     return grams, text
 
 
-def _count_block(responses: Sequence[str], references: Sequence[str], tokenizer: str) -> dict[str, np.ndarray]:
+def _count_block(
+    responses: Sequence[str], references: Sequence[str], tokenizer: str
+) -> dict[str, np.ndarray]:
     """Count one block of segments (see `count_segments`)."""
     n = len(responses)
     codes, lengths = encode([*responses, *references], tokenizer)
-    side = np.repeat(np.arange(2 * n), lengths)
-    segment = np.where(side < n, side, side - n)
-    of_response = side < n
-    # Coded within its segment from the start: n-grams of different segments are never the same.
-    grams = _join(segment, codes)
+    # One text a side of a segment: the responses are texts 0..n-1, the references n..2n-1.
+    text = np.repeat(np.arange(2 * n), lengths)
     at = np.arange(len(codes))
+    # Coded within its segment from the start: n-grams of different segments are never the same.
+    grams = _join(text % max(n, 1), codes)
     match = np.zeros((n, MAX_ORDER), dtype=np.int64)
     for order in range(MAX_ORDER):
         if order:
             # Only where both shorter n-grams stand on both sides can the longer one match.
-            inside = np.flatnonzero((at[1:] == at[:-1] + 1) & (side[1:] == side[:-1]))
+            inside = np.flatnonzero((at[1:] == at[:-1] + 1) & (text[1:] == text[:-1]))
             grams = _join(grams[inside], grams[inside + 1])
-            at, side, segment, of_response = (a[inside] for a in (at, side, segment, of_response))
+            at, text = at[inside], text[inside]
         size = int(grams.max()) + 1 if len(grams) else 0
-        in_response = np.bincount(grams[of_response], minlength=size)
-        in_reference = np.bincount(grams[~of_response], minlength=size)
-        clipped = np.minimum(in_response, in_reference)
-        segment_of = np.empty(size, dtype=np.int64)
-        segment_of[grams] = segment
-        match[:, order] = np.bincount(segment_of, weights=clipped, minlength=n)
-        alive = np.flatnonzero(clipped[grams] > 0)
-        at, side, segment, of_response, grams = (a[alive] for a in (at, side, segment, of_response, grams))
+        is_response = text < n
+        in_response = np.bincount(grams[is_response], minlength=size)
+        clipped = np.minimum(in_response, np.bincount(grams[~is_response], minlength=size))
+        segment = np.empty(size, dtype=np.int64)
+        segment[grams] = text % max(n, 1)
+        match[:, order] = np.bincount(segment, weights=clipped, minlength=n)
+        alive = np.flatnonzero(clipped[grams])
+        at, text, grams = at[alive], text[alive], grams[alive]
     total = np.maximum(lengths[:n, None] - np.arange(MAX_ORDER), 0)
-    return {
-        "response_length": lengths[:n],
-        "reference_length": lengths[n:],
-        "match": match,
-        "total": total,
-    }
+    sides = {"response_length": lengths[:n], "reference_length": lengths[n:]}
+    return {**sides, "match": match, "total": total}
 
 
 def _join(first: np.ndarray, second: np.ndarray) -> np.ndarray:

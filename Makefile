@@ -1,0 +1,71 @@
+# Set-up and every job of the project. Needs Python 3.11+ and make, nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+export PYTHONHASHSEED := 0
+# Jupyter's own settings of the user must not change what the notebooks print.
+export JUPYTER_PLATFORM_DIRS := 1
+
+.PHONY: help report test lint types unit nbval bench lab notebooks sample clean
+
+help:
+	@echo "make report   set up, run both report notebooks on the sample corpora, say where they are"
+	@echo "make test     set up, lint, type-check, run all tests and compare all notebooks"
+	@echo "make lint     ruff (code and notebooks) and mypy"
+	@echo "make bench    speed ratios against peers"
+	@echo "make lab      JupyterLab on notebooks/00_start_here.ipynb"
+	@echo "make notebooks  execute all notebooks in place"
+	@echo "make sample   generate data/sample again"
+	@echo "make clean    remove what the other jobs made"
+
+$(VENV)/run.stamp: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing dialogeval into $(VENV) (a minute or two, once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/run.stamp
+	@echo "installing the test tools into $(VENV) (a minute, once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+$(VENV)/lab.stamp: $(VENV)/run.stamp
+	@echo "installing JupyterLab into $(VENV) (a minute, once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lab]'
+	@touch $@
+
+report: $(VENV)/run.stamp
+	@echo "state tracking, CrossWOZ-en sample:"
+	@$(BIN)/dialogeval report state_tracking --out reports
+	@echo "generation, MultiWOZ sample:"
+	@$(BIN)/dialogeval report generation --out reports
+
+test: lint unit nbval
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+unit: $(VENV)/test.stamp
+	$(BIN)/pytest -n 2 --dist worksteal
+
+nbval: $(VENV)/test.stamp
+	$(BIN)/pytest -n 2 --dist loadfile -p no:doctest -c notebooks/nbval.ini --rootdir notebooks --nbval $(NOTEBOOKS)
+
+bench: $(VENV)/test.stamp
+	$(BIN)/python -m bench
+
+lab: $(VENV)/lab.stamp
+	$(BIN)/jupyter lab notebooks/00_start_here.ipynb
+
+notebooks: $(VENV)/test.stamp
+	$(BIN)/jupyter nbconvert --to notebook --execute --inplace $(NOTEBOOKS)
+
+sample:
+	$(PYTHON) data/generator/make.py --out data/sample
+
+clean:
+	rm -rf $(VENV) reports build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,236 @@
+"""The command ``dialogeval``: score, corpora, fetch, protocols, convert and report.
+
+In: arguments. Out: results on standard output, one clear line on standard error and exit code 2
+for bad usage or bad input; a traceback is a bug of ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from . import __version__
+from .errors import DialogevalError, UsageError
+
+__all__ = ["main"]
+
+_EPILOG = "A score is a number plus a definition: every result carries its protocol and signature."
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, as those of the commands are."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Without the program's name; the process's own by default.
+
+    Returns
+    -------
+    int
+        0, or 2 for bad usage or bad input, or 130 when interrupted.
+
+    Examples
+    --------
+    >>> main(["score", "no/such/file.json"])
+    2
+    """
+    options = build_parser().parse_args(arguments)
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except DialogevalError as error:
+        print(f"dialogeval: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("dialogeval: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of a pipe (head, less) has gone; what it wanted it has got.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = _Parser(prog="dialogeval", description="Evaluate task-oriented dialogue models.", epilog=_EPILOG)
+    parser.add_argument("--version", action="version", version=f"dialogeval {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+
+    def command(name: str, run: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", epilog=_EPILOG)
+        sub.set_defaults(run=run)
+        return sub
+
+    sub = command("score", run_score, "score a prediction file")
+    sub.add_argument("predictions", metavar="PREDICTIONS", help="file of predicted states or responses")
+    sub.add_argument("--corpus", metavar="NAME_OR_PATH", help="gold; without it the file must carry its own")
+    sub.add_argument("--split", default="test", help="split of the corpus (default: test)")
+    sub.add_argument("--protocol", help="see: dialogeval protocols (default: lin2021 or lai2019)")
+    sub.add_argument("--format", help="of the predictions (default: recognised from content)")
+    sub.add_argument("--missing", choices=("error", "empty", "skip"), help="turns without a prediction")
+    sub.add_argument("--resamples", type=_whole_number, default=1000, help="for intervals, 0 for none (default: 1000)")
+    sub.add_argument("--seed", type=_whole_number, default=12345, help="of the resamples (default: 12345)")
+    sub.add_argument("--name", help="the system's name (default: from the file)")
+    sub.add_argument("--json", action="store_true", help="print one JSON object")
+    _data_home(sub)
+
+    sub = command("corpora", run_corpora, "list the corpora that are known, and what of them is here")
+    sub.add_argument("--json", action="store_true", help="print a JSON list")
+    _data_home(sub)
+
+    sub = command("fetch", run_fetch, "download a corpus of the catalog and verify it")
+    sub.add_argument("name", metavar="NAME", help="see: dialogeval corpora")
+    sub.add_argument("--parts", nargs="+", metavar="PART", help="only these files, such as test or ontology")
+    sub.add_argument("--base-url", metavar="URL", help="a mirror with the layout of GitHub's content server")
+    sub.add_argument("--timeout", type=float, default=30.0, help="seconds without an answer (default: 30)")
+    _data_home(sub)
+
+    sub = command("protocols", run_protocols, "list the protocols: what they count, how they normalise")
+    sub.add_argument("--json", action="store_true", help="print a JSON object by name")
+
+    sub = command("convert", run_convert, "write predictions in another format where nothing is lost")
+    sub.add_argument("source", metavar="IN")
+    sub.add_argument("target", metavar="OUT")
+    sub.add_argument("--to", required=True, metavar="FORMAT", help="format to write")
+    sub.add_argument("--format", help="of IN (default: recognised from content)")
+
+    sub = command("report", run_report_command, "run a report notebook on predictions")
+    sub.add_argument("report", metavar="REPORT", help="state_tracking, generation, or the path of a notebook")
+    sub.add_argument("--predictions", metavar="FILE", help="predictions to report on (default: a sample system)")
+    sub.add_argument("--corpus", metavar="NAME_OR_PATH", help="gold (default: the notebook's sample corpus)")
+    sub.add_argument("--split", help="split of the corpus")
+    sub.add_argument("--protocol", help="see: dialogeval protocols")
+    sub.add_argument("--out", default="reports", metavar="FOLDER", help="where to write (default: reports)")
+    sub.add_argument(
+        "-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help="of the notebook"
+    )
+    _data_home(sub)
+    return parser
+
+
+def _data_home(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data-home", metavar="FOLDER", help="folder of the data (default: $DIALOGEVAL_DATA)")
+
+
+def _whole_number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text[:40]!r}")
+    return int(text)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def run_score(options: argparse.Namespace) -> None:
+    """Score one file of predictions."""
+    from .corpora import load_corpus
+    from .predictions import load_predictions
+    from .scoring import score
+
+    if options.protocol is not None:
+        from .protocols import find_protocol
+
+        find_protocol(options.protocol)  # before the slow part: a typing error should cost nothing
+    predictions = load_predictions(options.predictions, format=options.format, name=options.name)
+    gold = load_corpus(options.corpus, options.split, home=options.data_home) if options.corpus else None
+    scores = score(
+        gold,
+        predictions,
+        options.protocol,
+        missing=options.missing,
+        resamples=options.resamples,
+        seed=options.seed,
+    )
+    if options.json:
+        _print_json(scores.to_dict())
+    else:
+        print(scores.to_text())
+
+
+def run_corpora(options: argparse.Namespace) -> None:
+    """List the corpora."""
+    from .corpora.catalog import corpora_table, data_home
+
+    table = corpora_table(options.data_home)
+    if options.json:
+        _print_json(table.to_dict("records"))
+    else:
+        for row in table.to_dict("records"):
+            here = row["splits_here"] or "none"
+            print(f"{row['corpus']:<22} {row['title']} ({row['language']}, licence {row['licence']})")
+            print(f"{'':<22} {row['files_here']} of {row['files']} files here; splits here: {here}; all: {row['splits']}")
+        print(f"\ndata home: {data_home(options.data_home)}")
+
+
+def run_fetch(options: argparse.Namespace) -> None:
+    """Download a corpus."""
+    from .corpora.download import fetch
+
+    extra = {"base_url": options.base_url} if options.base_url else {}
+    progress = "bar" if sys.stderr.isatty() else "none"
+    table = fetch(
+        options.name, options.data_home, parts=options.parts, progress=progress, timeout=options.timeout, **extra
+    )
+    print(table.to_string())
+
+
+def run_protocols(options: argparse.Namespace) -> None:
+    """List the protocols."""
+    from .protocols import protocols_table
+
+    table = protocols_table()
+    if options.json:
+        _print_json(table.to_dict("index"))
+        return
+    for name, row in table.iterrows():
+        print(f"{name}\n    {row['title']}")
+        for field in ("metrics", "steps", "missing", "source"):
+            print(f"    {field}: {row[field]}")
+
+
+def run_convert(options: argparse.Namespace) -> None:
+    """Write predictions in another format."""
+    from .prediction_writers import convert
+    from .predictions import load_predictions
+
+    if Path(options.source).resolve() == Path(options.target).resolve():
+        raise UsageError("IN and OUT are the same file", file=options.source, mend="name another OUT")
+    predictions = load_predictions(options.source, format=options.format)
+    convert(predictions, options.target, options.to)
+    print(f"{options.target}: {predictions!r} as {options.to}")
+
+
+def run_report_command(options: argparse.Namespace) -> None:
+    """Run a report notebook."""
+    from .report import run_report
+
+    parameters: dict[str, str] = {}
+    for name, value in options.parameter:
+        if name in parameters:
+            raise UsageError(f"parameter {name} is given twice")
+        parameters[name] = value
+    for name in ("predictions", "corpus", "split", "protocol", "data_home"):
+        value = getattr(options, name)
+        if value is not None:
+            parameters[name] = value
+    written = run_report(options.report, parameters, options.out)
+    for what, path in written.items():
+        print(f"{what}: {path}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,294 @@
+"""The corpora that dialogeval knows: where each file comes from, its checksum, what was published.
+
+In: a name of the catalog, and the folder where the user's data lies. Out: frozen
+entries, paths and URLs, and a table of what is here. Nothing is read from the network and no corpus
+file is opened; `dialogeval.corpora.download` fetches, the readers read.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+import pandas as pd
+
+from ..errors import DataFileError, UnknownNameError, UsageError
+from ..resources import resource_dir
+from .entries import CorpusEntry, FileEntry, catalog
+
+__all__ = [
+    "CONTENT_URL",
+    "CorpusEntry",
+    "FileEntry",
+    "catalog",
+    "cite",
+    "corpora_table",
+    "corpus_entry",
+    "data_home",
+    "file_entry",
+    "file_url",
+    "local_file",
+    "split_parts",
+]
+
+#: Where the content of public GitHub repositories is served by commit.
+CONTENT_URL = "https://raw.githubusercontent.com"
+#: Environment variable that names the folder of the user's data.
+HOME_VARIABLE = "DIALOGEVAL_DATA"
+_SAMPLE = "sample/"
+
+
+def corpus_entry(name: str) -> CorpusEntry:
+    """Return one corpus of the catalog.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``crosswoz_en`` or ``sample/multiwoz``.
+
+    Returns
+    -------
+    CorpusEntry
+
+    Raises
+    ------
+    UnknownNameError
+        With the closest names.
+
+    Examples
+    --------
+    >>> corpus_entry("crosswoz_en").language
+    'en'
+    """
+    entry = catalog().get(name)
+    if entry is None:
+        raise UnknownNameError("corpus", name, catalog(), mend="or give the path of a file")
+    return entry
+
+
+def file_entry(name: str, part: str) -> FileEntry:
+    """Return one file of a corpus.
+
+    Parameters
+    ----------
+    name, part : str
+
+    Returns
+    -------
+    FileEntry
+
+    Raises
+    ------
+    UnknownNameError
+        No such corpus, or no such part of it.
+
+    Examples
+    --------
+    >>> file_entry("multiwoz22", "test/001").path
+    'data/MultiWOZ_2.2/test/dialogues_001.json'
+    """
+    files = corpus_entry(name).files
+    if part not in files:
+        raise UnknownNameError(f"part of {name}", part, files)
+    return files[part]
+
+
+def split_parts(name: str, split: str) -> tuple[str, ...]:
+    """Return the parts that hold the dialogues of a split, in reading order.
+
+    Parameters
+    ----------
+    name, split : str
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    UnknownNameError
+        The corpus has no such split.
+
+    Examples
+    --------
+    >>> split_parts("multiwoz22", "val")
+    ('dev/001', 'dev/002')
+    """
+    entry = corpus_entry(name)
+    if split not in entry.splits:
+        raise UnknownNameError(f"split of {name}", split, entry.splits)
+    return tuple(part for part, file in entry.files.items() if file.split == split)
+
+
+def data_home(path: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder of the user's data, which need not exist yet.
+
+    Parameters
+    ----------
+    path : path-like, optional
+        Given folder; else ``$DIALOGEVAL_DATA``, else the user's cache folder.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Raises
+    ------
+    UsageError
+        The path is a file.
+
+    Examples
+    --------
+    >>> data_home("corpora").name
+    'corpora'
+    """
+    given = os.fspath(path) if path is not None else os.environ.get(HOME_VARIABLE, "")
+    if given:
+        home = Path(given).expanduser()
+    elif path is not None:
+        raise UsageError("the data home is an empty path", expected="a folder")
+    else:
+        from platformdirs import user_cache_path
+
+        home = user_cache_path("dialogeval", appauthor=False)
+    if home.is_file():
+        raise UsageError("the data home is a file", file=home, expected="a folder")
+    return home
+
+
+def local_file(name: str, part: str, home: str | os.PathLike[str] | None = None) -> Path:
+    """Return where a file lies or would lie; whether it exists is not looked at.
+
+    Parameters
+    ----------
+    name, part : str
+        As in the catalog.
+    home : path-like, optional
+        As `data_home` takes it; sample files come with the project whatever the home.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Raises
+    ------
+    UnknownNameError
+        No such corpus or part.
+    DataFileError
+        A sample corpus, and the installation lacks the sample data.
+
+    Examples
+    --------
+    >>> local_file("crosswoz", "test", "home").as_posix()
+    'home/crosswoz/test.json.zip'
+    """
+    file = file_entry(name, part)
+    base = resource_dir("data") if name.startswith(_SAMPLE) else data_home(home)
+    return base / file.local
+
+
+def file_url(file: FileEntry, base: str = CONTENT_URL) -> str:
+    """Return the address of a file's content at its commit.
+
+    Parameters
+    ----------
+    file : FileEntry
+    base : str
+        Server to use instead of GitHub's, such as a mirror with the same layout.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    UsageError
+        A sample file: it comes with the project and is nowhere to be downloaded.
+
+    Examples
+    --------
+    >>> file_url(file_entry("crosswoz", "test"), "http://mirror")
+    'http://mirror/thu-coai/ConvLab-2/b014b81fcb1ff74f54681917eee39c14c87af3e5/data/crosswoz/test.json.zip'
+    """
+    if not file.repository:
+        raise UsageError(
+            f"{file.corpus} comes with dialogeval and has no address", mend="load it by its name"
+        )
+    return f"{base.rstrip('/')}/{file.repository}/{file.commit}/{quote(file.path)}"
+
+
+def cite(name: str) -> str:
+    """Return what to cite for a corpus: key and full reference.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    str
+        One line.
+
+    Raises
+    ------
+    UnknownNameError
+
+    Examples
+    --------
+    >>> cite("crosswoz")
+    '[zhu2020crosswoz] Qi Zhu, Kaili Huang, ... CrossWOZ: ... arXiv:2002.11893.'
+    """
+    entry = corpus_entry(name)
+    return f"[{entry.citation}] {entry.reference}"
+
+
+def corpora_table(home: str | os.PathLike[str] | None = None) -> pd.DataFrame:
+    """Return what is known and what of it is here.
+
+    Parameters
+    ----------
+    home : path-like, optional
+        As `data_home` takes it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a corpus; columns corpus, title, language, splits, splits_here, licence, files,
+        files_here (numbers), missing (names of parts, empty when complete). A file counts as here
+        when it exists with its known size; `dialogeval.corpora.download.fetch` compares checksums.
+
+    Examples
+    --------
+    >>> corpora_table("nowhere").set_index("corpus").loc["crosswoz", "missing"]
+    'train, val, test'
+    """
+    folder = data_home(home)
+    rows = []
+    for name, entry in catalog().items():
+        here = [part for part, file in entry.files.items() if _is_here(file, folder)]
+        splits = [s for s in entry.splits if set(split_parts(name, s)) <= set(here)]
+        missing = [part for part in entry.files if part not in here]
+        counts = len(entry.files), len(here), ", ".join(missing)
+        known, present = ", ".join(entry.splits), ", ".join(splits)
+        rows.append((name, entry.title, entry.language, known, present, entry.licence, *counts))
+    columns = [
+        "corpus",
+        "title",
+        "language",
+        "splits",
+        "splits_here",
+        "licence",
+        "files",
+        "files_here",
+        "missing",
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _is_here(file: FileEntry, home: Path) -> bool:
+    try:
+        path = local_file(file.corpus, file.part, home)
+        return path.is_file() and (not file.bytes or path.stat().st_size == file.bytes)
+    except (OSError, DataFileError):
+        return False

@@ -1,0 +1,135 @@
+"""What the catalog holds: frozen entries for corpora and their files, read from ``data/catalog.json``.
+
+In: that file of the package. Out: `CorpusEntry` and `FileEntry` by name. Looking things up in it,
+paths and addresses are `dialogeval.corpora.catalog`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from ..files import parse_json, read_bytes
+
+__all__ = ["CorpusEntry", "FileEntry", "catalog"]
+
+_CATALOG = Path(__file__).resolve().parent.parent / "data" / "catalog.json"
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """One file of a corpus.
+
+    Parameters
+    ----------
+    corpus, part : str
+        Name of the corpus, and of the file within it (``test``, ``db/hotel``, ``train/001``).
+    local : str
+        Path below the data home, with ``/``.
+    split : str
+        Split whose dialogues it holds; empty for ontologies, databases and the like.
+    repository, commit, path, licence : str
+        Where it is published, and under what; the first three are empty for sample files, which
+        come with the project.
+    git_blob_sha1, sha256 : str
+        Checksums; empty where unknown.
+    bytes : int
+        Size; 0 where unknown.
+
+    Examples
+    --------
+    >>> catalog()["crosswoz_en"].files["test"].local
+    'crosswoz_en/test.json.zip'
+    """
+
+    corpus: str
+    part: str
+    local: str
+    split: str = ""
+    repository: str = ""
+    commit: str = ""
+    path: str = ""
+    licence: str = ""
+    git_blob_sha1: str = ""
+    sha256: str = ""
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class CorpusEntry:
+    """One corpus of the catalog.
+
+    Parameters
+    ----------
+    name, title, language, version, licence : str
+    family : {"multiwoz", "crosswoz", "schema_guided", "unified", "predictions"}
+        The reader that its files need.
+    citation, reference : str
+        Key and full text of what to cite.
+    splits : tuple of str
+    published : mapping of str to mapping
+        By split, the counts that its authors published: ``dialogues``, and ``utterances`` where known.
+    note : str
+        What a reader of the counts should know.
+    files : mapping of str to FileEntry
+        By part.
+
+    Examples
+    --------
+    >>> entry = catalog()["multiwoz21"]
+    >>> entry.published["test"]["dialogues"], entry.splits
+    (1000, ('train', 'val', 'test'))
+    """
+
+    name: str
+    title: str
+    language: str
+    family: str
+    version: str
+    licence: str
+    citation: str
+    reference: str
+    splits: tuple[str, ...]
+    published: Mapping[str, Mapping[str, int]] = field(hash=False)
+    note: str
+    files: Mapping[str, FileEntry] = field(hash=False)
+
+
+def catalog() -> Mapping[str, CorpusEntry]:
+    """Return all corpora by name; the sample corpora come last.
+
+    Returns
+    -------
+    mapping of str to CorpusEntry
+        Read-only and read from disk once.
+
+    Examples
+    --------
+    >>> list(catalog())[:3]
+    ['multiwoz21', 'multiwoz20', 'multiwoz22']
+    """
+    return _read_catalog()
+
+
+@cache
+def _read_catalog() -> Mapping[str, CorpusEntry]:
+    raw = parse_json(read_bytes(_CATALOG), _CATALOG)
+    entries = {}
+    for name, given in raw["corpora"].items():
+        files = {
+            part: FileEntry(
+                name, part, licence=raw["licences"].get(f.get("repository"), given["licence"]), **f
+            )
+            for part, f in given["files"].items()
+        }
+        changed = {
+            "splits": tuple(given["splits"]),
+            "reference": raw["references"][given["citation"]],
+            "published": MappingProxyType({s: MappingProxyType(c) for s, c in given["published"].items()}),
+            "files": MappingProxyType(files),
+        }
+        entries[name] = CorpusEntry(name=name, **{**given, **changed})
+    return MappingProxyType(entries)

@@ -1,0 +1,257 @@
+"""Finding and reading a corpus: which files, which reader, which split.
+
+In: a name of the catalog or a path of the user's. Out: a `Corpus` that knows where it came from.
+The format is recognised from the content, here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import CorpusError, DataFileError, UnknownNameError, UsageError
+from ..files import parse_json, read_bytes, unpack, zip_members
+from ..tables import Corpus, Source
+from . import catalog, crosswoz, multiwoz, schema_guided, unified
+
+__all__ = ["load_corpus"]
+
+_READERS = {"multiwoz": multiwoz, "crosswoz": crosswoz, "schema_guided": schema_guided, "unified": unified}
+#: Files beside the dialogues that a reader can use.
+_SIDE_FILES = ("ontology", "schema", "dialog_acts")
+_SPLITS = {"validation": "val", "dev": "val", "valid": "val"}
+
+
+def load_corpus(
+    name_or_path: str | os.PathLike[str],
+    split: str = "test",
+    *,
+    home: str | os.PathLike[str] | None = None,
+    gold: str = "sys_state_init",
+) -> Corpus:
+    """Load one split of a corpus into tables.
+
+    Parameters
+    ----------
+    name_or_path : str or path-like
+        A name of the catalog (``multiwoz21``, ``sample/crosswoz_en``, …; see
+        `dialogeval.corpora.catalog.catalog`), or a path: a file of one split, a folder of splits,
+        an official ``MultiWOZ_2.1.zip``, a ``MultiWOZ_2.2`` folder, or ConvLab's unified format.
+    split : str, default="test"
+        ``train``, ``val`` (also ``validation`` or ``dev``), ``test``, or what the corpus has.
+    home : path-like, optional
+        Folder of the data; else ``$DIALOGEVAL_DATA``, else the user's cache folder.
+    gold : {"sys_state_init", "sys_state"}
+        CrossWOZ only: which of its two states is gold.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    UnknownNameError
+        No such corpus or split.
+    DataFileError
+        A file is missing or cannot be read; the message names ``dialogeval fetch``.
+    CorpusError
+        A file does not follow its format.
+
+    Examples
+    --------
+    >>> load_corpus("sample/crosswoz_en", split="test").language
+    'en'
+    """
+    split = _SPLITS.get(split, split)
+    if gold not in crosswoz.GOLDS:
+        raise UnknownNameError("gold state", gold, crosswoz.GOLDS)
+    name = str(name_or_path)
+    with _collection_paused():
+        if isinstance(name_or_path, str) and name in catalog.catalog():
+            return _load_known(name, split, home, gold)
+        if not Path(name_or_path).exists():
+            mend = "or give the path of a file or folder that exists"
+            raise UnknownNameError("corpus", name, catalog.catalog(), mend=mend)
+        return _load_path(Path(name_or_path), split, gold)
+
+
+@contextmanager
+def _collection_paused() -> Iterator[None]:
+    """Pause garbage collection: a parsed corpus is a million small objects without cycles."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _load_known(name: str, split: str, home: str | os.PathLike[str] | None, gold: str) -> Corpus:
+    entry = catalog.corpus_entry(name)
+    if entry.family not in _READERS:
+        raise UsageError(f"{name} holds predictions, not a corpus", mend="load it with load_predictions")
+    raws: list[Any] = []
+    digest, notes = hashlib.sha256(), []
+    first = None
+    for part in catalog.split_parts(name, split):
+        path = catalog.local_file(name, part, home)
+        if not path.exists():
+            mend = f"run: dialogeval fetch {name}" if not name.startswith("sample/") else "install dialogeval again"
+            raise DataFileError(f"corpus {name} is not here (split {split})", file=path, mend=mend)
+        data = path.read_bytes()
+        sha = hashlib.sha256(data).hexdigest()
+        expected = entry.files[part].sha256
+        if expected and sha != expected:
+            notes.append(f"{path.name} is not the published file (its SHA-256 begins with {sha[:7]})")
+        digest.update(data)
+        raws.append(_parse(unpack(data, path), path))
+        first = first or entry.files[part]
+    if first is None:
+        raise UnknownNameError(f"split of {name}", split, entry.splits)
+    source = Source(
+        path=first.local,
+        sha256=digest.hexdigest(),
+        repository=first.repository,
+        commit="" if notes else first.commit,
+        licence=entry.licence,
+    )
+    described = {"name": name, "version": entry.version, "split": split, "language": entry.language}
+    parts = [part for part in _SIDE_FILES if part in entry.files]
+    extra = {part: path for part in parts if (path := catalog.local_file(name, part, home)).exists()}
+    corpus = _read(entry.family, raws, described, source, first.local, gold, extra)
+    if entry.note and entry.published:
+        notes.append(entry.note)
+    return replace(corpus, notes=(*notes, *corpus.notes))
+
+
+def _load_path(path: Path, split: str, gold: str) -> Corpus:
+    """Load what the user points at: recognise the layout first, then the format."""
+    described = {"name": path.name.split(".")[0] or "corpus", "version": "", "split": split, "language": ""}
+    if path.is_dir():
+        return _load_folder(path, split, gold, described)
+    data = read_archive = path.read_bytes()
+    if data[:4] == b"PK\x03\x04":
+        members = zip_members(read_archive, path)
+        by_name = {Path(m).name: m for m in members}
+        if "data.json" in by_name and ("testListFile.txt" in by_name or "testListFile.json" in by_name):
+            return _load_official(path, members, by_name, split, described)
+        if "data.json" in by_name and "ontology.json" in by_name:
+            raw = _parse(members[by_name["data.json"]](), path)
+            ontology = _parse(members[by_name["ontology.json"]](), path)
+            source = Source(path=path.name, sha256=hashlib.sha256(data).hexdigest())
+            return unified.read(raw, **described | {"language": "en"}, source=source, file=path, ontology=ontology)
+    raw = _parse(unpack(data, path), path)
+    source = Source(path=path.name, sha256=hashlib.sha256(data).hexdigest())
+    family = _recognize(raw, path)
+    # A file of one split is that split, whatever the default of the argument says.
+    described["split"] = split if family == "unified" else _split_of(path)
+    return _read(family, [raw], described, source, path, gold, _side_files(path.parent))
+
+
+def _load_folder(path: Path, split: str, gold: str, described: dict[str, str]) -> Corpus:
+    folder = {"val": "dev"}.get(split, split)
+    parts = sorted(path.glob(f"{folder}/dialogues_*.json")) or sorted(path.glob(f"{split}/dialogues_*.json"))
+    single = [path / f"{split}{ending}" for ending in (".json.zip", ".json", ".json.gz")]
+    parts = parts or [p for p in single if p.exists()][:1]
+    if not parts and (path / "data.json").exists():
+        members = {p.name: p.read_bytes for p in path.iterdir() if p.is_file()}
+        if any(n.startswith("testListFile") for n in members):
+            return _load_official(path, members, {n: n for n in members}, split, described)
+        parts = [path / "data.json"]
+    if not parts:
+        seen = ", ".join(sorted(p.name for p in path.iterdir())[:8]) or "nothing"
+        raise DataFileError(
+            f"no files of split {split}",
+            file=path,
+            expected=f"{split}.json(.zip), {folder}/dialogues_*.json or data.json",
+            got=seen,
+        )
+    raws, digest = [], hashlib.sha256()
+    for part in parts:
+        data = read_bytes(part)
+        digest.update(data)
+        raws.append(_parse(data, part))
+    source = Source(path=path.name, sha256=digest.hexdigest())
+    return _read(_recognize(raws[0], parts[0]), raws, described, source, parts[0], gold, _side_files(path))
+
+
+def _side_files(folder: Path) -> dict[str, Path]:
+    return {part: path for part in _SIDE_FILES if (path := folder / f"{part}.json").exists()}
+
+
+def _load_official(path: Path, members: Any, by_name: dict[str, str], split: str, described: dict[str, str]) -> Corpus:
+    """Read an official release: data.json with lists of the test and validation dialogues."""
+    raw = _parse(members[by_name["data.json"]](), f"{path}:data.json")
+    lists = {}
+    for part in ("test", "val"):
+        found = [by_name[f"{part}ListFile{e}"] for e in (".txt", ".json") if f"{part}ListFile{e}" in by_name]
+        if not found:
+            raise DataFileError(f"no {part}ListFile beside data.json", file=path, mend="use the official archive")
+        lists[part] = {line.strip() for line in members[found[0]]().decode("utf-8-sig").splitlines() if line.strip()}
+    if split not in ("train", "val", "test"):
+        raise UnknownNameError(f"split of {path.name}", split, ("train", "val", "test"))
+    unknown = (lists["test"] | lists["val"]) - set(raw)
+    if unknown:
+        raise CorpusError("listed but not in data.json", file=path, dialogue=min(unknown))
+    keep = set(raw) - lists["test"] - lists["val"] if split == "train" else lists[split]
+    source = Source(path=path.name, sha256=hashlib.sha256(members[by_name["data.json"]]()).hexdigest())
+    chosen = {i: d for i, d in raw.items() if i in keep}
+    return multiwoz.read(chosen, **described | {"language": "en"}, source=source, file=path)
+
+
+def _parse(data: bytes, path: str | os.PathLike[str]) -> Any:
+    return parse_json(data, path, keys="unchecked")
+
+
+def _recognize(raw: Any, path: Path) -> str:
+    for family, reader in _READERS.items():
+        if reader.looks_like(raw):
+            return family
+    expected = "MultiWOZ (log), CrossWOZ (messages), schema-guided (services) or unified (data_split) dialogues"
+    got = f"an object with keys {', '.join(list(raw)[:3])}" if isinstance(raw, dict) else f"a {type(raw).__name__}"
+    raise CorpusError("unknown corpus format", file=path, expected=expected, got=got)
+
+
+def _read(
+    family: str,
+    raws: list[Any],
+    described: dict[str, str],
+    source: Source,
+    file: str | os.PathLike[str],
+    gold: str,
+    extra: dict[str, Path],
+) -> Corpus:
+    described = described | {"language": described["language"] or _language(raws[0])}
+    side = {part: _parse(read_bytes(path), path) for part, path in extra.items()}
+    if family == "schema_guided":
+        raw = [dialogue for part in raws for dialogue in part]
+        return schema_guided.read(
+            raw, **described, source=source, file=file, schema=side.get("schema"), dialog_acts=side.get("dialog_acts")
+        )
+    if family == "unified":
+        return unified.read(raws[0], **described, source=source, file=file, ontology=side.get("ontology"))
+    if family == "crosswoz":
+        corpus = crosswoz.read(raws[0], **described, source=source, file=file, gold=gold)
+    else:
+        corpus = multiwoz.read(raws[0], **described, source=source, file=file)
+    if "ontology" in side:
+        corpus = replace(corpus, ontology=multiwoz.read_ontology(side["ontology"], extra["ontology"]))
+    return corpus
+
+
+def _language(raw: Any) -> str:
+    """Guess the language of a user's file: Chinese if its beginning has Chinese characters."""
+    beginning = str(raw if isinstance(raw, list) else dict(list(raw.items())[:1]))[:5000]
+    return "zh" if any("\u4e00" <= c <= "\u9fff" for c in beginning) else "en"
+
+
+def _split_of(path: Path) -> str:
+    stem = path.name.split(".")[0].lower()
+    return _SPLITS.get(stem, stem) if stem in ("train", "test", "val", *_SPLITS) else "all"

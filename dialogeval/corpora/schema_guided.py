@@ -1,0 +1,315 @@
+"""Reader of the schema-guided format: MultiWOZ 2.2 and the Schema-Guided Dialogue corpus (SGD).
+
+In: the parsed JSON, a list of dialogues (all files of a split, concatenated), where the state after
+a user utterance stands in the frames of that utterance, a frame a service; and, where there are
+any, the schema and MultiWOZ 2.2's separate file of dialogue acts. Out: a `Corpus`. A domain is a
+service as named in the file (``hotel``, ``Hotels_1``); slots lose the service in front of them
+(``hotel-bookday`` is ``bookday``). Where a state gives several acceptable values, the first stands
+in ``states`` and the others in ``alternatives``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any
+
+import pandas as pd
+
+from ..errors import CorpusError, show
+from ..tables import Corpus, Source, canonical_id, table
+from .utterances import ABSENT, UNANSWERED, add_span, dialogues_of, notes_of, turns_of
+
+__all__ = ["looks_like", "read"]
+
+_SPEAKERS = ("USER", "SYSTEM")
+
+
+def looks_like(raw: Any) -> bool:
+    """Tell whether parsed JSON is in this format.
+
+    Examples
+    --------
+    >>> looks_like([{"dialogue_id": "1_00000", "services": ["Hotels_1"], "turns": []}])
+    True
+    """
+    return isinstance(raw, list) and bool(raw) and all(isinstance(d, dict) and "services" in d for d in raw)
+
+
+def read(
+    raw: list[dict[str, Any]],
+    *,
+    name: str,
+    version: str = "",
+    split: str = "all",
+    language: str = "en",
+    source: Source | None = None,
+    file: str | os.PathLike[str] = "",
+    schema: list[dict[str, Any]] | None = None,
+    dialog_acts: dict[str, Any] | None = None,
+) -> Corpus:
+    """Turn parsed schema-guided JSON into tables.
+
+    Parameters
+    ----------
+    raw : list of dict
+        Dialogues with ``dialogue_id``, ``services`` and ``turns``; not changed.
+    name, version, split, language : str
+        Recorded in the corpus.
+    source : Source, optional
+    file : path-like
+        For messages.
+    schema : list of dict, optional
+        Services with their slots: gives the ontology and the layout. Without it the layout is that
+        of the slots which occur in states.
+    dialog_acts : dict, optional
+        {dialogue id: {utterance number: {"dialog_act", "span_info"}}} of MultiWOZ 2.2; acts and
+        spans then come from here, else from the ``actions`` and ``slots`` of the frames.
+
+    Returns
+    -------
+    Corpus
+        ``dialogues.type`` names the services, joined with ``+``. Spans count white-space tokens,
+        the last one included.
+
+    Raises
+    ------
+    CorpusError
+        With file, dialogue and turn, where the content does not follow the format.
+
+    Examples
+    --------
+    >>> state = {"slot_values": {"hotel-area": ["north", "the north"]}}
+    >>> user = {"speaker": "USER", "utterance": "up north", "frames": [{"service": "hotel", "state": state}]}
+    >>> system = {"speaker": "SYSTEM", "utterance": "ok", "frames": []}
+    >>> corpus = read([{"dialogue_id": "A.json", "services": ["hotel"], "turns": [user, system]}], name="toy")
+    >>> corpus.states.values.tolist(), corpus.alternatives["value"].tolist()
+    ([['a', 0, 'hotel', 'area', 'north']], ['the north'])
+    """
+    kinds = ("dialogues", "turns", "states", "alternatives", "acts", "spans")
+    rows: dict[str, list[tuple]] = {k: [] for k in kinds}
+    counts: Counter[str] = Counter()
+    ontology, layout = _read_schema(schema, file)
+    acts = _index_acts(dialog_acts, file)
+    for key, original, dialogue in dialogues_of(raw, file):
+        services = dialogue.get("services", [])
+        if not isinstance(services, list) or not all(isinstance(s, str) for s in services):
+            expected = "services, a list of strings"
+            raise CorpusError("", file=file, dialogue=original, expected=expected, got=show(services))
+        rows["dialogues"].append((key, original, "+".join(sorted(services))))
+        _read_dialogue(key, original, dialogue, acts, rows, counts, file)
+    states = table("states", rows["states"])
+    slots = states[["domain", "slot"]].drop_duplicates()
+    if layout.empty:
+        layout = slots.assign(layout=0)[["layout", "domain", "slot"]].reset_index(drop=True)
+    elif len(slots):
+        unknown = slots[
+            ~pd.MultiIndex.from_frame(slots).isin(pd.MultiIndex.from_frame(layout[["domain", "slot"]]))
+        ]
+        if len(unknown):
+            names = ", ".join(f"{d}-{s}" for d, s in unknown.itertuples(index=False))
+            counts[f"state slots that the schema lacks: {names}"] = len(unknown)
+    return Corpus(
+        name=name,
+        version=version,
+        split=split,
+        language=language,
+        family="schema_guided",
+        **{k: table(k, lists) for k, lists in rows.items() if k != "states"},
+        states=states,
+        layouts=layout,
+        ontology=ontology,
+        source=source or Source(path=str(file)),
+        notes=notes_of(counts),
+    )
+
+
+def _read_dialogue(
+    key: str,
+    original: str,
+    dialogue: dict[str, Any],
+    acts: dict[str, dict[str, Any]] | None,
+    rows: dict[str, list[tuple]],
+    counts: Counter[str],
+    file: str | os.PathLike[str],
+) -> None:
+    annotated = dict(acts.get(key, {})) if acts is not None else None
+    if acts is not None and key not in acts:
+        counts["dialogues without dialogue acts"] += 1
+    known: set[str] = set()
+    for turn, user, system in turns_of(dialogue, original, file, _SPEAKERS, "turn_id"):
+        place = {"file": file, "dialogue": original, "turn": turn}
+        rows["turns"].append((key, turn, user["utterance"], system["utterance"] if system else "", 0))
+        if system is None:
+            counts[UNANSWERED] += 1
+        services = set()
+        for speaker, utterance in (("user", user), ("system", system)):
+            if utterance is None:
+                continue
+            frames = _frames(utterance, place)
+            if speaker == "user":
+                services = {f["service"] for f in frames if "state" in f}
+                for frame in frames:
+                    _read_state(key, turn, frame, rows, counts, place)
+            if annotated is None:
+                _read_frames(key, turn, speaker, utterance["utterance"], frames, rows, counts, place)
+            else:
+                entry = annotated.pop(str(2 * turn + (speaker == "system")), None)
+                if entry is not None:
+                    _read_acts(key, turn, speaker, utterance["utterance"], entry, rows, counts, place)
+        if known - services:
+            # Whether a state goes on where its frame is missing is not for a reader to guess.
+            counts[
+                "turns that lack the frame of a service seen before; their states hold the frames given"
+            ] += 1
+        known |= services
+    if annotated:
+        counts["annotated utterances that the dialogues lack, left out"] += len(annotated)
+
+
+def _frames(utterance: dict[str, Any], place: dict[str, Any]) -> list[dict[str, Any]]:
+    frames = utterance.get("frames", [])
+    if not isinstance(frames, list):
+        raise CorpusError("", expected="frames, a list", got=show(frames), **place)
+    seen = set()
+    for frame in frames:
+        service = frame.get("service") if isinstance(frame, dict) else None
+        if not isinstance(service, str):
+            raise CorpusError("", expected="a frame with a service", got=show(frame), **place)
+        if service in seen:
+            raise CorpusError(f"service {service} has two frames", mend="join them", **place)
+        seen.add(service)
+    return frames
+
+
+def _short(slot: str, service: str) -> str:
+    return slot.removeprefix(f"{service}-")
+
+
+def _read_state(
+    key: str,
+    turn: int,
+    frame: dict[str, Any],
+    rows: dict[str, list[tuple]],
+    counts: Counter[str],
+    place: dict[str, Any],
+) -> None:
+    if "state" not in frame:
+        return
+    service, state = frame["service"], frame["state"]
+    values_of = state.get("slot_values", {}) if isinstance(state, dict) else None
+    if not isinstance(values_of, dict):
+        expected = "an object with slot_values, {slot: [values]}"
+        raise CorpusError(f"state of {service}", expected=expected, got=show(state), **place)
+    for slot, values in values_of.items():
+        if not isinstance(values, list) or not all(v.__class__ is str for v in values):
+            problem = f"value of {service}, {slot}"
+            raise CorpusError(problem, expected="a list of strings", got=show(values), **place)
+        filled = [v for v in dict.fromkeys(values) if v not in ABSENT]
+        if not filled:
+            counts["slots in states whose values are empty or not mentioned, taken as absent"] += 1
+            continue
+        head = (key, turn, service, _short(slot, service))
+        rows["states"].append((*head, filled[0]))
+        rows["alternatives"].extend((*head, value) for value in filled[1:])
+
+
+def _read_frames(
+    key: str,
+    turn: int,
+    speaker: str,
+    text: str,
+    frames: list[dict[str, Any]],
+    rows: dict[str, list[tuple]],
+    counts: Counter[str],
+    place: dict[str, Any],
+) -> None:
+    """Acts and spans as SGD has them, inside the frames."""
+    for frame in frames:
+        service = frame["service"]
+        for action in _list_of(frame, "actions", dict, place):
+            act, slot = action.get("act"), action.get("slot", "")
+            values = action.get("values", [])
+            if not isinstance(act, str) or not isinstance(slot, str) or not isinstance(values, list):
+                expected = "an action with act, slot and a list of values"
+                raise CorpusError("", expected=expected, got=show(action), **place)
+            head = (key, turn, speaker, service, act.lower(), _short(slot, service))
+            rows["acts"].extend((*head, str(value)) for value in values or [""])
+        for span in _list_of(frame, "slots", dict, place):
+            slot = span.get("slot")
+            if not isinstance(slot, str):
+                raise CorpusError("", expected="a span with a slot", got=show(span), **place)
+            if "copy_from" in span and "start" not in span:
+                counts["slots copied from another slot, which have no span"] += 1
+                continue
+            start, end = span.get("start"), span.get("exclusive_end")
+            value = span.get("value")
+            if not isinstance(value, str):  # SGD gives positions only; bad ones add_span will leave out
+                value = text[start:end] if isinstance(start, int) and isinstance(end, int) else ""
+            add_span(
+                rows,
+                counts,
+                text,
+                (key, turn, speaker, service, "", _short(slot, service), value),
+                start,
+                end,
+            )
+
+
+def _list_of(holder: dict[str, Any], field: str, kind: type, place: dict[str, Any]) -> list:
+    items = holder.get(field, [])
+    if not isinstance(items, list) or not all(isinstance(i, kind) for i in items):
+        raise CorpusError("", expected=f"{field}, a list of objects", got=show(items), **place)
+    return items
+
+
+def _read_acts(
+    key: str,
+    turn: int,
+    speaker: str,
+    text: str,
+    entry: Any,
+    rows: dict[str, list[tuple]],
+    counts: Counter[str],
+    place: dict[str, Any],
+) -> None:
+    """Acts and spans as MultiWOZ 2.2 has them, in a file of their own."""
+    try:
+        for act_name, pairs in (entry.get("dialog_act") or {}).items():
+            domain, _, act = act_name.lower().partition("-")
+            for slot, value in pairs:
+                rows["acts"].append((key, turn, speaker, domain, act, slot.lower(), str(value)))
+        for act_name, slot, value, start, end in entry.get("span_info") or ():
+            domain, _, act = act_name.lower().partition("-")
+            add_span(
+                rows, counts, text, (key, turn, speaker, domain, act, slot.lower(), str(value)), start, end
+            )
+    except (AttributeError, TypeError, ValueError):
+        expected = "dialog_act {act: [[slot, value]]} and span_info [[act, slot, value, start, end]]"
+        raise CorpusError("dialogue acts", expected=expected, got=show(entry), **place) from None
+
+
+def _index_acts(dialog_acts: Any, file: str | os.PathLike[str]) -> dict[str, dict[str, Any]] | None:
+    if dialog_acts is None:
+        return None
+    if not isinstance(dialog_acts, dict) or not all(isinstance(v, dict) for v in dialog_acts.values()):
+        expected = "{dialogue id: {utterance number: annotation}}"
+        raise CorpusError("dialogue acts", file=file, expected=expected, got=show(dialog_acts))
+    return {canonical_id(name): entry for name, entry in dialog_acts.items()}
+
+
+def _read_schema(schema: Any, file: str | os.PathLike[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return ontology (listed values only) and layout (every slot) of a schema."""
+    values: list[tuple] = []
+    slots: list[tuple] = []
+    try:
+        for service in schema or ():
+            name = service["service_name"]
+            for slot in service["slots"]:
+                short = _short(slot["name"], name)
+                slots.append((0, name, short))
+                values.extend((name, short, str(v)) for v in slot.get("possible_values") or ())
+    except (AttributeError, KeyError, TypeError):
+        expected = "a list of services {service_name, slots: [{name, possible_values}]}"
+        raise CorpusError("schema", file=file, expected=expected, got=show(schema)) from None
+    return table("ontology", values), table("layouts", slots)

@@ -1,0 +1,246 @@
+"""Reader of ConvLab's unified format.
+
+In: the parsed JSON, a list of dialogues of one or several splits, where the state after a user
+utterance stands in that utterance and its dialogue acts are sorted into categorical,
+non-categorical (with spans of characters) and binary ones; and the ontology, if there is one.
+Out: a `Corpus`. Values stay as they are, ``a|b`` included; an empty string is no value. Slots of
+MultiWOZ corpora lose their spaces, so that they are named as in the 2.2 schema (``book day`` is
+``bookday``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any
+
+import pandas as pd
+
+from ..errors import CorpusError, UnknownNameError, show
+from ..tables import Corpus, Source, table
+from .utterances import ABSENT, UNANSWERED, add_span, dialogues_of, notes_of, turns_of
+
+__all__ = ["looks_like", "read"]
+
+_ACT_KINDS = ("categorical", "non-categorical", "binary")
+
+
+def looks_like(raw: Any) -> bool:
+    """Tell whether parsed JSON is in this format.
+
+    Examples
+    --------
+    >>> looks_like([{"dialogue_id": "toy-test-0", "data_split": "test", "turns": []}])
+    True
+    """
+    return isinstance(raw, list) and bool(raw) and all(isinstance(d, dict) and "data_split" in d for d in raw)
+
+
+def read(
+    raw: list[dict[str, Any]],
+    *,
+    name: str,
+    version: str = "",
+    split: str = "all",
+    language: str = "en",
+    source: Source | None = None,
+    file: str | os.PathLike[str] = "",
+    ontology: dict[str, Any] | None = None,
+) -> Corpus:
+    """Turn parsed unified JSON into tables.
+
+    Parameters
+    ----------
+    raw : list of dict
+        Dialogues; not changed.
+    name, version, split, language : str
+        Recorded in the corpus. Only dialogues of the split are kept (``val`` is the format's
+        ``validation``), of all splits with ``"all"``.
+    source : Source, optional
+    file : path-like
+        For messages.
+    ontology : dict, optional
+        The content of ``ontology.json``.
+
+    Returns
+    -------
+    Corpus
+        ``dialogues.original_id`` is the id in the corpus that the dialogues were made from, where
+        given; ``dialogues.type`` names the domains, joined with ``+``. Spans count white-space
+        tokens, the last one included. Goals on booking slots (``book day``) are of kind ``book``.
+
+    Raises
+    ------
+    UnknownNameError
+        No dialogue is of that split.
+    CorpusError
+        With file, dialogue and turn, where the content does not follow the format.
+
+    Examples
+    --------
+    >>> user = {"speaker": "user", "utterance": "up north", "state": {"hotel": {"area": "north", "name": ""}}}
+    >>> system = {"speaker": "system", "utterance": "ok"}
+    >>> raw = [{"dialogue_id": "toy-test-0", "data_split": "test", "turns": [user, system]}]
+    >>> read(raw, name="toy", split="test").states.values.tolist()
+    [['toy-test-0', 0, 'hotel', 'area', 'north']]
+    """
+    kinds = ("dialogues", "turns", "states", "goals", "acts", "spans", "bookings")
+    rows: dict[str, list[tuple]] = {k: [] for k in kinds}
+    counts: Counter[str] = Counter()
+    layouts: dict[tuple, int] = {}
+    wanted = {"val": "validation"}.get(split, split)
+    found = set()
+    multiwoz = name.startswith("multiwoz")
+    for key, original, dialogue in dialogues_of(raw, file):
+        found.add(str(dialogue.get("data_split", "")))
+        multiwoz = multiwoz or str(dialogue.get("dataset", "")).startswith("multiwoz")
+        if split != "all" and dialogue.get("data_split") not in (wanted, split):
+            continue
+        place: dict[str, Any] = {"file": file, "dialogue": original}
+        domains = _strings(dialogue.get("domains", []), "domains, a list of strings", place)
+        rows["dialogues"].append(
+            (key, str(dialogue.get("original_id") or original), "+".join(sorted(domains)))
+        )
+        _read_goal(key, dialogue.get("goal") or {}, rows["goals"], counts, place)
+        for turn, user, system in turns_of(dialogue, original, file, ("user", "system"), "utt_idx"):
+            _read_turn(key, turn, user, system, rows, counts, layouts, place | {"turn": turn})
+    if not rows["dialogues"]:
+        raise UnknownNameError("split", split, sorted(found))
+    tables = {kind: table(kind, lists) for kind, lists in rows.items()}
+    tables["ontology"] = _read_ontology(ontology, file)
+    shapes = [(n, domain, slot) for shape, n in layouts.items() for domain, slots in shape for slot in slots]
+    tables["layouts"] = table("layouts", shapes)
+    if multiwoz:
+        tables = {kind: _without_spaces(frame) for kind, frame in tables.items()}
+    return Corpus(
+        name=name,
+        version=version,
+        split=split,
+        language=language,
+        family="unified",
+        source=source or Source(path=str(file)),
+        notes=notes_of(counts),
+        **tables,
+    )
+
+
+def _read_turn(
+    key: str,
+    turn: int,
+    user: dict[str, Any],
+    system: dict[str, Any] | None,
+    rows: dict[str, list[tuple]],
+    counts: Counter[str],
+    layouts: dict[tuple, int],
+    place: dict[str, Any],
+) -> None:
+    if "state" not in user:
+        counts["user utterances without a state, taken as empty"] += 1
+    state = _slots_by_domain(user.get("state", {}), "state", place)
+    shape = tuple((domain, tuple(slots)) for domain, slots in state.items() if slots)
+    layout = layouts.setdefault(shape, len(layouts))
+    rows["turns"].append((key, turn, user["utterance"], system["utterance"] if system else "", layout))
+    for domain, slots in state.items():
+        for slot, value in slots.items():
+            if value not in ABSENT:
+                rows["states"].append((key, turn, domain, slot, value))
+    _read_acts(key, turn, "user", user, rows, counts, place)
+    if system is None:
+        counts[UNANSWERED] += 1
+        return
+    if system.get("state"):
+        counts["states beside system utterances, left out"] += 1
+    _read_acts(key, turn, "system", system, rows, counts, place)
+    booked = system.get("booked") or {}
+    if not isinstance(booked, dict):
+        raise CorpusError("", expected="booked, an object by domain", got=show(booked), **place)
+    rows["bookings"].extend((key, turn, domain) for domain, entities in booked.items() if entities)
+
+
+def _read_acts(
+    key: str,
+    turn: int,
+    speaker: str,
+    utterance: dict[str, Any],
+    rows: dict[str, list[tuple]],
+    counts: Counter[str],
+    place: dict[str, Any],
+) -> None:
+    acts = utterance.get("dialogue_acts") or {}
+    if not isinstance(acts, dict) or not all(isinstance(acts.get(kind, []), list) for kind in _ACT_KINDS):
+        expected = f"dialogue_acts, an object with lists {', '.join(_ACT_KINDS)}"
+        raise CorpusError("", expected=expected, got=show(acts), **place)
+    for act in (a for kind in _ACT_KINDS for a in acts.get(kind, ())):
+        texts = (
+            [act.get(f, "") for f in ("domain", "intent", "slot", "value")]
+            if isinstance(act, dict)
+            else [None]
+        )
+        if not all(isinstance(text, str) for text in texts):
+            expected = "an act with strings as intent, domain, slot and value"
+            raise CorpusError("", expected=expected, got=show(act), **place)
+        head = (key, turn, speaker, *texts)
+        rows["acts"].append(head)
+        if "start" in act or "end" in act:
+            add_span(rows, counts, utterance["utterance"], head, act.get("start"), act.get("end"))
+
+
+def _read_goal(key: str, goal: Any, rows: list[tuple], counts: Counter[str], place: dict[str, Any]) -> None:
+    if not isinstance(goal, dict):
+        raise CorpusError("", expected="goal, an object with inform and request", got=show(goal), **place)
+    wishes = {
+        kind: _slots_by_domain(goal.get(kind, {}), f"goal {kind}", place) for kind in ("inform", "request")
+    }
+    named: set[str] = set()
+    for kind, domains in wishes.items():
+        for domain, slots in domains.items():
+            for slot, value in slots.items():
+                booking = kind == "inform" and slot.startswith("book ")
+                rows.append((key, domain, "book" if booking else kind, slot, value))
+                named.add(domain)
+    bare = {domain for domains in wishes.values() for domain in domains} - named
+    counts["domains of goals that name no slot, which the table of goals cannot hold"] += len(bare)
+
+
+def _slots_by_domain(given: Any, what: str, place: dict[str, Any]) -> dict[str, dict[str, str]]:
+    if not isinstance(given, dict):
+        raise CorpusError(
+            "", expected=f"{what}, an object {{domain: {{slot: value}}}}", got=show(given), **place
+        )
+    for domain, slots in given.items():
+        if not isinstance(slots, dict):
+            problem = f"{what}, domain {domain}"
+            raise CorpusError(problem, expected="an object {slot: value}", got=show(slots), **place)
+        for slot, value in slots.items():
+            if value.__class__ is not str:
+                problem = f"{what}, value of {domain}, {slot}"
+                raise CorpusError(
+                    problem, expected="a string", got=show(value), mend='write "" for none', **place
+                )
+    return given
+
+
+def _strings(given: Any, expected: str, place: dict[str, Any]) -> list[str]:
+    if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
+        raise CorpusError("", expected=expected, got=show(given), **place)
+    return given
+
+
+def _read_ontology(raw: Any, file: str | os.PathLike[str]) -> pd.DataFrame:
+    try:
+        rows = [
+            (domain, slot, str(value))
+            for domain, described in (raw or {"domains": {}})["domains"].items()
+            for slot, facts in described["slots"].items()
+            for value in facts.get("possible_values") or ()
+        ]
+    except (AttributeError, KeyError, TypeError):
+        expected = "{domains: {domain: {slots: {slot: {possible_values}}}}}"
+        raise CorpusError("ontology", file=file, expected=expected, got=show(raw)) from None
+    return table("ontology", rows)
+
+
+def _without_spaces(frame: pd.DataFrame) -> pd.DataFrame:
+    if "slot" not in frame:
+        return frame
+    return frame.assign(slot=frame["slot"].str.replace(" ", "", regex=False))

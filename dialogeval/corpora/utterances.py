@@ -1,0 +1,192 @@
+"""What the readers of dialogue lists share: ids, alternating speakers, and spans of characters.
+
+In: dialogues as parsed JSON, a list of objects with ``dialogue_id`` and ``turns`` (the
+schema-guided and the unified format). Out: checked pieces of them for the readers to turn into rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import CorpusError, show
+from ..tables import canonical_id
+
+__all__ = ["ABSENT", "UNANSWERED", "add_span", "dialogues_of", "notes_of", "token_span", "turns_of"]
+
+#: Annotations for "no value yet"; ``none`` and ``dontcare`` are values, for a protocol to judge.
+ABSENT = frozenset({"", "not mentioned"})
+#: Note for a user's last word that the system leaves unanswered.
+UNANSWERED = "closing user utterances without an answer, kept with an empty system utterance"
+
+
+def dialogues_of(raw: Any, file: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield (canonical id, id as it stands, dialogue), checking the outermost structure.
+
+    Parameters
+    ----------
+    raw : object
+        What the file held.
+    file : path-like
+
+    Yields
+    ------
+    tuple of str, str and dict
+
+    Raises
+    ------
+    CorpusError
+        Not a list of objects with ids, or an id twice.
+
+    Examples
+    --------
+    >>> [key for key, _, _ in dialogues_of([{"dialogue_id": "A.json"}], "f")]
+    ['a']
+    """
+    if not isinstance(raw, list) or not raw:
+        raise CorpusError("", file=file, expected="a list of dialogues", got=show(raw))
+    seen: dict[str, str] = {}
+    for number, dialogue in enumerate(raw):
+        original = dialogue.get("dialogue_id") if isinstance(dialogue, dict) else None
+        if not isinstance(original, str) or not original.strip():
+            got = show(original if isinstance(dialogue, dict) else dialogue)
+            raise CorpusError(f"entry {number}", file=file, expected="an object with a dialogue_id", got=got)
+        key = canonical_id(original)
+        if key in seen:
+            problem = f"dialogue ids {seen[key]!r} and {original!r} are the same"
+            raise CorpusError(problem, file=file, mend="keep one of the dialogues")
+        seen[key] = original
+        yield key, original, dialogue
+
+
+def turns_of(
+    dialogue: dict[str, Any],
+    original: str,
+    file: str | os.PathLike[str],
+    speakers: tuple[str, str],
+    number_key: str,
+) -> Iterator[tuple[int, dict[str, Any], dict[str, Any] | None]]:
+    """Yield (turn, user utterance, system utterance) of a dialogue whose speakers alternate.
+
+    Parameters
+    ----------
+    dialogue : dict
+        With ``turns``, a list of utterances.
+    original : str
+        Its id, for messages.
+    file : path-like
+    speakers : tuple of str
+        How the format names user and system.
+    number_key : str
+        Where an utterance has its number, if it has one.
+
+    Yields
+    ------
+    tuple of int, dict and (dict or None)
+        None after the user's last word, if the system leaves it unanswered.
+
+    Raises
+    ------
+    CorpusError
+        No utterances, one that is not an object with a text, the wrong speaker or number.
+
+    Examples
+    --------
+    >>> talk = [{"speaker": "user", "utterance": "hi"}]
+    >>> list(turns_of({"turns": talk}, "d", "f", ("user", "system"), "utt_idx"))
+    [(0, {'speaker': 'user', 'utterance': 'hi'}, None)]
+    """
+    utterances = dialogue.get("turns")
+    if not isinstance(utterances, list) or not utterances:
+        raise CorpusError(
+            "", file=file, dialogue=original, expected="turns, a list of utterances", got=show(utterances)
+        )
+    for number, utterance in enumerate(utterances):
+        place: dict[str, Any] = {"file": file, "dialogue": original, "turn": number // 2}
+        if not isinstance(utterance, dict) or not isinstance(utterance.get("utterance"), str):
+            got = show(utterance.get("utterance") if isinstance(utterance, dict) else utterance)
+            raise CorpusError(f"utterance {number}", expected="an object with a text", got=got, **place)
+        if utterance.get("speaker") != speakers[number % 2]:
+            problem, expected = (
+                f"speaker of utterance {number}",
+                f"{speakers[number % 2]} (speakers alternate)",
+            )
+            raise CorpusError(problem, expected=expected, got=show(utterance.get("speaker")), **place)
+        index = utterance.get(number_key, number)
+        if isinstance(index, bool) or str(index) != str(number):
+            problem = f"{number_key} of utterance {number}"
+            raise CorpusError(
+                problem, expected=str(number), got=show(index), mend="sort the utterances", **place
+            )
+    for first in range(0, len(utterances), 2):
+        yield first // 2, utterances[first], utterances[first + 1] if first + 1 < len(utterances) else None
+
+
+def token_span(text: str, start: Any, end: Any) -> tuple[int, int, str] | None:
+    """Convert a span of characters into one of white-space tokens.
+
+    Parameters
+    ----------
+    text : str
+        The utterance.
+    start, end : int
+        First character, and the one after the last.
+
+    Returns
+    -------
+    tuple of int, int and str, or None
+        First and last token, both included, numbered from 0, and ``"whole"`` or ``"part"``: whether
+        the characters fill those tokens or stop within one, as before a full stop. None if the
+        numbers are no span of the text or hold white space only.
+
+    Examples
+    --------
+    >>> token_span("in the north .", 3, 12), token_span("to the north.", 7, 12)
+    ((1, 2, 'whole'), (2, 2, 'part'))
+    >>> token_span("short", 3, 12) is None
+    True
+    """
+    if start.__class__ is not int or end.__class__ is not int or not 0 <= start < end <= len(text):
+        return None
+    inside = text[start:end]
+    if not inside.strip():
+        return None
+    start += len(inside) - len(inside.lstrip())
+    end -= len(inside) - len(inside.rstrip())
+    cut = (start > 0 and not text[start - 1].isspace()) or (end < len(text) and not text[end].isspace())
+    # The span's first character belongs to the last token of everything up to and including it.
+    return len(text[: start + 1].split()) - 1, len(text[:end].split()) - 1, "part" if cut else "whole"
+
+
+def notes_of(counts: Counter[str]) -> tuple[str, ...]:
+    """Return the notes of a corpus from what its reader counted.
+
+    Examples
+    --------
+    >>> notes_of(Counter({"spans left out": 1200}))
+    ('1,200 spans left out',)
+    """
+    return tuple(f"{count:,} {what}" for what, count in sorted(counts.items()) if count)
+
+
+def add_span(
+    rows: dict[str, list[tuple]], counts: Counter[str], text: str, head: tuple, start: Any, end: Any
+) -> None:
+    """Append a span, given in characters, to the rows; or count why it cannot be.
+
+    Examples
+    --------
+    >>> rows, counts = {"spans": []}, Counter()
+    >>> add_span(rows, counts, "go north", ("d", 0, "user", "hotel", "inform", "area", "north"), 3, 8)
+    >>> rows["spans"][0][-3:]
+    ('north', 1, 1)
+    """
+    found = token_span(text, start, end)
+    if found is None:
+        counts["spans that lie outside their utterance, left out"] += 1
+        return
+    if found[2] == "part":
+        counts["spans that end within a white-space token, widened to the whole token"] += 1
+    rows["spans"].append((*head, *found[:2]))

@@ -1,0 +1,310 @@
+"""Delexicalisation: values in utterances become slot placeholders.
+
+In: a corpus. Out: a table of responses in which "curry garden is in the centre" reads "[value_name]
+is in the [value_area]". Where the corpus has spans, they say where values stand; values of the
+dialogue acts that no span covers are looked up in the text. A corpus without spans is searched for
+the values of its acts, state, goal and ontology, the longest match first. Which slot gets which
+placeholder stands in ``data/act_slots.csv``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import pandas as pd
+
+from .errors import UnknownNameError
+from .slot_names import STYLES, slot_placeholder
+from .tables import Corpus
+from .value_search import NO_WORDS, Lexicon, build_lexicon, find_known, find_value, plain_text
+
+__all__ = [
+    "CASES",
+    "SPEAKERS",
+    "STYLES",
+    "delexicalization_report",
+    "delexicalize",
+    "delexicalize_text",
+    "slot_placeholder",
+]
+
+SPEAKERS = ("user", "system")
+CASES = ("lower", "keep")
+
+_PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
+_TOKEN = re.compile(r"\S+")
+_ENDING = re.compile(r"(e?s)?[\W_]*$")
+_PLURAL = re.compile(r"-?e?s(?!\w)")
+_VALUE = ("domain", "slot", "value")
+#: Of equally long matches the one from the surest source counts.
+_SOURCES = {"span": 0, "act": 1, "state": 2, "goal": 3, "ontology": 4}
+
+Slot = tuple[str, str]
+#: (first character, one past the last, domain, slot) of a value in the text.
+Piece = tuple[int, int, str, str]
+#: The same with the source that named the value.
+Found = tuple[int, int, str, str, str]
+
+
+def delexicalize(
+    corpus: Corpus, style: str = "value", speaker: str = "system", *, case: str = "lower"
+) -> pd.DataFrame:
+    """Replace the values in the utterances of a corpus by slot placeholders.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    style : {"value", "domain", "canonical"}
+        Placeholders such as ``[value_name]``, ``[restaurant_name]`` (``[name]`` style where the
+        domain says nothing) or the canonical ``NAME``.
+    speaker : {"system", "user"}
+        Whose utterances.
+    case : {"lower", "keep"}
+        Whether the words around the placeholders are lower-cased.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns dialogue_id, turn, response; one row a turn, in the order of ``corpus.turns``.
+        ``attrs["counts"]`` holds what was replaced and what could not be, see
+        `delexicalization_report`.
+
+    Raises
+    ------
+    UnknownNameError
+        A style, speaker or case that does not exist.
+
+    Examples
+    --------
+    >>> from dialogeval.tables import table
+    >>> corpus = Corpus("toy",
+    ...     turns=table("turns", [("d", 0, "eat", "Curry Garden is nice", 0)]),
+    ...     spans=table("spans", [("d", 0, "system", "restaurant", "inform", "name", "curry garden", 0, 1)]))
+    >>> delexicalize(corpus, style="domain")["response"].tolist()
+    ['[restaurant_name] is nice']
+    """
+    _check(style, speaker, case)
+    texts, counts = [], Counter[str]()
+    for text, pieces in _pieces(corpus, speaker, counts):
+        texts.append(_render(text, pieces, style, case))
+    frame = corpus.turns[["dialogue_id", "turn"]].reset_index(drop=True)
+    result = frame.assign(response=pd.Series(texts, dtype="str"))
+    result.attrs["counts"] = {what: n for what, n in sorted(counts.items()) if n}
+    return result
+
+
+def delexicalization_report(corpus: Corpus, speaker: str = "system") -> pd.DataFrame:
+    """Count what `delexicalize` replaces in a corpus, from which source, and what it has to leave.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    speaker : {"system", "user"}
+
+    Returns
+    -------
+    pandas.DataFrame
+        Column ``count``, one row a quantity: ``spans replaced`` (of these ``spans whose text
+        differs from the value``), ``spans left: …`` with the reason, ``act values replaced``,
+        ``act values left: not in the text``, ``state values replaced`` and so on.
+
+    Raises
+    ------
+    UnknownNameError
+
+    Examples
+    --------
+    >>> from dialogeval.tables import table
+    >>> corpus = Corpus("toy",
+    ...     turns=table("turns", [("d", 0, "eat", "it is north", 0)]),
+    ...     acts=table("acts", [("d", 0, "system", "hotel", "inform", "area", "north")]))
+    >>> delexicalization_report(corpus)["count"].to_dict()
+    {'act values replaced': 1}
+    """
+    counts = delexicalize(corpus, speaker=speaker).attrs["counts"]
+    return pd.DataFrame({"count": pd.Series(counts, dtype="int64")}).rename_axis("quantity")
+
+
+def delexicalize_text(
+    text: str, spans: Iterable[Sequence], style: str = "value", *, case: str = "lower"
+) -> str:
+    """Replace the marked values of one utterance by slot placeholders.
+
+    Parameters
+    ----------
+    text : str
+    spans : iterable of (domain, slot, value, start, end)
+        Token numbers over the white-space tokens of the text, the last one included. Of
+        overlapping spans the longest wins, of equally long ones the first.
+    style : {"value", "domain", "canonical"}
+    case : {"lower", "keep"}
+
+    Returns
+    -------
+    str
+        The text outside the spans is unchanged but for its case. A plural ending or punctuation
+        that sticks to the value stays; a span whose text is not the value is replaced as a whole.
+
+    Raises
+    ------
+    UnknownNameError
+
+    Examples
+    --------
+    >>> spans = [("hotel", "choice", "2", 1, 1), ("hotel", "type", "guesthouse", 2, 2)]
+    >>> delexicalize_text("Only two guesthouses .", spans)
+    'only [value_choice] [value_type]s .'
+    """
+    _check(style, "system", case)
+    rows = [(domain, slot, value, int(start), int(end)) for domain, slot, value, start, end in spans]
+    return _render(text, _longest([], _span_pieces(text, rows, Counter()), Counter()), style, case)
+
+
+def _check(style: str, speaker: str, case: str) -> None:
+    for kind, name, known in (
+        ("placeholder style", style, STYLES),
+        ("speaker", speaker, SPEAKERS),
+        ("case", case, CASES),
+    ):
+        if name not in known:
+            raise UnknownNameError(kind, name, known)
+
+
+def _render(text: str, pieces: Iterable[Piece], style: str, case: str) -> str:
+    out, done = [], 0
+    for start, end, domain, slot in sorted(pieces):
+        before = text[done:start]
+        out += [before.lower() if case == "lower" else before, slot_placeholder(domain, slot, style) or ""]
+        # As in the normalisation of responses, "TYPEs" would be no word of the canonical names.
+        plural = _PLURAL.match(text, end) if style == "canonical" else None
+        done = plural.end() if plural else end
+    out.append(text[done:].lower() if case == "lower" else text[done:])
+    return "".join(out)
+
+
+def _pieces(corpus: Corpus, speaker: str, counts: Counter[str]) -> Iterator[tuple[str, list[Piece]]]:
+    """Yield every utterance with the values found in it; a loop, since each text is cut by itself."""
+    marked = _by_turn(corpus.spans, speaker, ("domain", "slot", "value", "start", "end"))
+    acts = _by_turn(corpus.acts, speaker, ("domain", "slot", "value"))
+    search = corpus.spans.empty
+    states = _by_turn(corpus.states if search else corpus.states[:0], "", ("domain", "slot", "value"))
+    goals: dict[str, list[tuple]] = defaultdict(list)
+    if search:
+        for dialogue, *wish in zip(*(corpus.goals[c] for c in ("dialogue_id", *_VALUE)), strict=True):
+            goals[dialogue].append(tuple(wish))
+    lexicon = _lexicon(corpus) if search else {}
+    columns = (corpus.turns[c] for c in ("dialogue_id", "turn", speaker))
+    for dialogue, turn, text in zip(*columns, strict=True):
+        spans = marked.get((dialogue, turn), ())
+        taken = [(*m.span(), "", "") for m in _PLACEHOLDER.finditer(text)]
+        fixed = len(taken)
+        taken += _longest(taken, _span_pieces(text, spans, counts), counts)
+        annotated = {row[:3] for row in spans}
+        unmarked = [act for act in acts.get((dialogue, turn), ()) if act not in annotated]
+        plain = plain_text(text)
+        found = _find(plain, unmarked, "act", 1)
+        counts["act values left: not in the text"] += _missing(unmarked, found)
+        if search:
+            found += _find(plain, states.get((dialogue, turn), ()), "state", 2)
+            found += _find(plain, goals.get(dialogue, ()), "goal", 2)
+            found += [(start, end, *slot, "ontology") for start, end, slot in find_known(plain, lexicon)]
+        taken += _longest(taken, found, counts)
+        yield text, taken[fixed:]
+
+
+def _by_turn(frame: pd.DataFrame, speaker: str, columns: Sequence[str]) -> dict[tuple[str, int], list[tuple]]:
+    """Group rows by turn; rows of the other speaker are left out, unless no speaker is given."""
+    if speaker:
+        frame = frame[frame["speaker"] == speaker]
+    groups: dict[tuple[str, int], list[tuple]] = defaultdict(list)
+    for dialogue, turn, *row in zip(*(frame[c] for c in ("dialogue_id", "turn", *columns)), strict=True):
+        groups[dialogue, turn].append(tuple(row))
+    return groups
+
+
+def _longest(taken: Sequence[tuple], found: Iterable[tuple], counts: Counter[str]) -> list[Piece]:
+    """Choose what to replace: the longest first, then by source, then from the left."""
+    held = [(piece[0], piece[1]) for piece in taken]
+    chosen = []
+    for start, end, domain, slot, source in sorted(found, key=lambda p: (p[0] - p[1], _SOURCES[p[4]], p[0])):
+        if all(end <= a or b <= start for a, b in held):
+            held.append((start, end))
+            chosen.append((start, end, domain, slot))
+            counts[f"{source} values replaced"] += 1
+        elif source == "span":
+            counts["span values left: within a longer span"] += 1
+    return chosen
+
+
+def _span_pieces(text: str, spans: Iterable[tuple], counts: Counter[str]) -> list[Found]:
+    tokens = [m.span() for m in _TOKEN.finditer(text)] if spans else []
+    pieces = []
+    for domain, slot, value, start, end in spans:
+        if slot_placeholder(domain, slot) is None:
+            counts[f"span values left: no placeholder for {slot}"] += 1
+        elif not 0 <= start <= end < len(tokens):
+            counts["span values left: outside the text"] += 1
+        elif plain_text(value) in NO_WORDS:
+            counts["span values left: an annotation such as dontcare"] += 1
+        else:
+            a, b, same = _narrow(text, tokens[start][0], tokens[end][1], value)
+            counts["span values whose text differs"] += not same
+            pieces.append((a, b, domain, slot, "span"))
+    return pieces
+
+
+def _narrow(text: str, start: int, end: int, value: str) -> tuple[int, int, bool]:
+    """Leave a plural ending or punctuation that sticks to the value outside the span."""
+    words, wanted = plain_text(text[start:end]), plain_text(value).strip()
+    at = words.find(wanted) if wanted else -1
+    if at < 0:
+        return start, end, False
+    after = words[at + len(wanted) :]
+    # "museums" and "centre-" keep their ending; "8:11pm", or "15:15" for 5:15, is one word. So is
+    # "3-star": the published normalisation cuts "-s" off, and would read "[value_stars]-star" as COUNTtar.
+    if any(c.isalnum() for c in words[:at]) or not _ENDING.fullmatch(after):
+        return start, end, False
+    return start + at, start + at + len(wanted), True
+
+
+def _find(text: str, values: Iterable[tuple], source: str, shortest: int) -> list[Found]:
+    found = []
+    for domain, slot, value in values:
+        wanted = plain_text(value).strip()
+        if wanted not in NO_WORDS and slot_placeholder(domain, slot) is not None:
+            found += [(start, end, domain, slot, source) for start, end in find_value(text, wanted, shortest)]
+    return found
+
+
+def _missing(values: Iterable[tuple], found: Iterable[Found]) -> int:
+    slots = {(domain, slot) for _, _, domain, slot, _ in found}
+    return sum(
+        (domain, slot) not in slots
+        for domain, slot, value in values
+        if plain_text(value).strip() not in NO_WORDS and slot_placeholder(domain, slot) is not None
+    )
+
+
+def _lexicon(corpus: Corpus) -> Lexicon[Slot]:
+    """Arrange the ontology's values for the search.
+
+    Ontologies hold noise ("free" as the name of an attraction), so a value belongs to the slot that
+    acts and states of the corpus fill with it most often, and one they never use is left out; a
+    corpus without either takes all.
+    """
+    used = Counter(
+        (plain_text(value).strip(), domain.lower(), slot.lower())
+        for frame in (corpus.acts, corpus.states)
+        for domain, slot, value in zip(*(frame[c] for c in _VALUE), strict=True)
+    )
+    best: dict[str, tuple[int, Slot]] = {}
+    for domain, slot, value in zip(*(corpus.ontology[c] for c in _VALUE), strict=True):
+        wanted = plain_text(value).strip()
+        uses = used[wanted, domain.lower(), slot.lower()]
+        if len(wanted) < 2 or wanted in NO_WORDS or (used and not uses):
+            continue
+        if wanted not in best or uses > best[wanted][0]:
+            best[wanted] = (uses, (domain, slot))
+    return build_lexicon({v: slot for v, (_, slot) in best.items() if slot_placeholder(*slot) is not None})

@@ -1,0 +1,261 @@
+"""Writing predictions, and converting from one format to another without loss.
+
+`Predictions` go in, a file comes out that `load_predictions` reads back to the same tables. What a
+format cannot hold is named and nothing is written. The same tables always give the same bytes, and
+a file appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pandas as pd
+
+from .errors import DataFileError, UnknownNameError, UsageError
+from .prediction_documents import document
+from .predictions import FORMATS, load_predictions
+from .tables import Predictions
+
+__all__ = ["convert", "lost", "save_predictions"]
+
+#: What each format can hold beside the ids: parts of `Predictions`, then shapes of states and turns.
+_HOLDS: dict[str, set[str]] = {
+    "pairs": {"states", "responses", "gold states", "references", "several values", "turn gaps"},
+    "turns": {"states", "responses", "active domains", "several values", "turn gaps"},
+    "mwzeval": {"states", "responses", "active domains"},
+    "dstc9": {"states"},
+    "trade": {"states", "gold states", "several values"},
+    "convlab": {"states", "gold states", "user utterances", "turn gaps"},
+    "gt-pr": {"states", "gold states", "several values"},
+}
+_TABULAR = (".csv", ".parquet")
+
+
+def save_predictions(predictions: Predictions, path: str | os.PathLike[str], format: str) -> Path:
+    """Write predictions to a file.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    path : path-like
+        Its ending chooses JSON, or for ``turns`` and ``pairs`` JSON lines, ``.csv`` or
+        ``.parquet``; ``.gz`` or ``.zip`` after that compresses.
+    format : str
+        One of `FORMATS`.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    UsageError
+        The format cannot hold all of it (see `lost`), or the path does not fit the format.
+    UnknownNameError
+        No such format.
+    DataFileError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dialogeval.prediction_cells import Cell, build
+    >>> one = build([Cell("A", 0, state={"hotel": {"area": "north"}})], "a.json", name="a", format="dstc9")
+    >>> file = save_predictions(one, Path(tempfile.mkdtemp(), "b.json"), "dstc9")
+    >>> file.read_text().split()
+    ['{', '"A":', '[', '{', '"hotel":', '{', '"area":', '"north"', '}', '}', ']', '}']
+    """
+    path = Path(path)
+    if format not in FORMATS:
+        raise UnknownNameError("format", format, FORMATS)
+    ending = _ending(path)
+    if ending in _TABULAR and format not in ("turns", "pairs"):
+        raise UsageError(
+            f"format {format} is JSON", expected="a path that ends in .json", got=repr(path.name)
+        )
+    if predictions.states is None and (
+        format in ("trade", "gt-pr", "convlab", "dstc9") or not _any(predictions)
+    ):
+        raise UsageError(f"{predictions.name} has no states to write in format {format}")
+    if format == "pairs" and predictions.gold is None:
+        raise UsageError(
+            f"format pairs holds gold beside predictions, and {predictions.name} carries no gold"
+        )
+    missing = lost(predictions, format)
+    if missing:
+        raise UsageError(
+            f"format {format} cannot hold all of {predictions.name}: it would lose {', '.join(missing)}",
+            mend="choose another format",
+        )
+    _write(path, _compress(_encode(document(predictions, format), format, ending), path))
+    return path
+
+
+def convert(
+    predictions: Predictions | str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    format: str,
+    source_format: str | None = None,
+) -> Path:
+    """Write a prediction file, or predictions that are loaded already, in another format.
+
+    Parameters
+    ----------
+    predictions : Predictions or path-like
+    path, format
+        As in `save_predictions`.
+    source_format : str, optional
+        Format of a file that is read; recognised from its content if not given.
+
+    Returns
+    -------
+    pathlib.Path
+        The file that was written.
+
+    Raises
+    ------
+    UsageError, UnknownNameError, DataFileError, PredictionError
+        As `load_predictions` and `save_predictions`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.json").write_text('{"A": [{"hotel": {"area": "north"}}]}')
+    >>> convert(folder / "a.json", folder / "a.jsonl", "turns").read_text()
+    '{"dialogue_id":"A","turn":0,"state":{"hotel":{"area":"north"}}}\\n'
+    """
+    if not isinstance(predictions, Predictions):
+        predictions = load_predictions(predictions, format=source_format)
+    return save_predictions(predictions, path, format)
+
+
+def lost(predictions: Predictions, format: str) -> list[str]:
+    """Say what a format could not hold of some predictions.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    format : str
+        One of `FORMATS`.
+
+    Returns
+    -------
+    list of str
+        Empty if nothing would be lost.
+
+    Examples
+    --------
+    >>> lost(Predictions("none"), "dstc9")
+    []
+    """
+    holds, out = _HOLDS[format], []
+    for part in ("states", "responses", "active_domains"):
+        if getattr(predictions, part) is not None and part.replace("_", " ") not in holds:
+            out.append(part.replace("_", " "))
+    gold = predictions.gold
+    if gold is not None:
+        turns = gold.turns
+        has = {
+            "gold states": bool(len(gold.layouts) or len(gold.states)),
+            "references": bool((turns["system"] != "").any()),
+            "user utterances": bool((turns["user"] != "").any()),
+        }
+        home = {
+            "gold states": predictions.states,
+            "references": predictions.responses,
+            "user utterances": turns,
+        }
+        out += [k for k, there in has.items() if there and (k not in holds or home[k] is None)]
+        kinds = ("alternatives", "corrections", "goals", "acts", "spans", "bookings", "ontology")
+        out += [f"gold {kind}" for kind in kinds if len(getattr(gold, kind))]
+        if not turns[["dialogue_id", "turn"]].equals(predictions.turns):
+            out.append("gold of other turns")
+    if "several values" not in holds:
+        for label, states in (("", predictions.states), ("gold ", None if gold is None else gold.states)):
+            n = (
+                0
+                if states is None
+                else int(states.duplicated(["dialogue_id", "turn", "domain", "slot"]).sum())
+            )
+            out += [f"{n:,} second {label}values of one slot"] * bool(n)
+    turns = predictions.turns
+    gaps = turns.loc[turns.groupby("dialogue_id", sort=False).cumcount() != turns["turn"], "dialogue_id"]
+    if len(gaps) and "turn gaps" not in holds:
+        out.append(
+            f"the turn numbers of {gaps.nunique():,} dialogues that skip some (the first is {gaps.iloc[0]})"
+        )
+    if format in ("trade", "gt-pr"):
+        out += _unsplittable(predictions) if format == "trade" else []
+    return out
+
+
+def _unsplittable(predictions: Predictions) -> list[str]:
+    """Names that "domain-slot-value" could not be split at again."""
+    tables = [predictions.states] + ([] if predictions.gold is None else [predictions.gold.layouts])
+    names = [t[c] for t in tables if t is not None for c in ("domain", "slot")]
+    bad = sorted({n for column in names for n in column.unique() if "-" in n})
+    return [f"names with a hyphen ({', '.join(map(repr, bad[:3]))})"] if bad else []
+
+
+def _any(predictions: Predictions) -> bool:
+    return predictions.states is not None or predictions.responses is not None
+
+
+def _encode(content: Any, format: str, ending: str) -> bytes:
+    if format not in ("turns", "pairs"):
+        return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    if ending not in _TABULAR:
+        return b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in content)
+    plain = ("dialogue_id", "turn", "response", "reference")
+    rows = [{k: v if k in plain else orjson.dumps(v).decode() for k, v in row.items()} for row in content]
+    buffer = io.BytesIO()
+    if ending == ".parquet":
+        import pyarrow
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.Table.from_pylist(rows), buffer)
+    else:
+        import csv
+
+        # Everything quoted: an empty response is a text, an unquoted empty cell would be no response.
+        frame = pd.DataFrame(rows)
+        frame.to_csv(buffer, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n", encoding="utf-8")
+    return buffer.getvalue()
+
+
+def _ending(path: Path) -> str:
+    suffixes = [s.lower() for s in path.suffixes if s.lower() not in (".gz", ".zip")]
+    return suffixes[-1] if suffixes else ""
+
+
+def _compress(data: bytes, path: Path) -> bytes:
+    """Compress without a time stamp, so that the same content gives the same bytes."""
+    if path.suffix.lower() == ".gz":
+        return gzip.compress(data, mtime=0)
+    if path.suffix.lower() == ".zip":
+        buffer = io.BytesIO()
+        member = zipfile.ZipInfo(path.stem if Path(path.stem).suffix else f"{path.stem}.json")
+        member.compress_type = zipfile.ZIP_DEFLATED
+        with zipfile.ZipFile(buffer, "w") as archive:
+            archive.writestr(member, data)
+        return buffer.getvalue()
+    return data
+
+
+def _write(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except OSError as error:
+        raise DataFileError(f"cannot be written ({error.strerror or error})", file=path) from None
+    finally:
+        temporary.unlink(missing_ok=True)

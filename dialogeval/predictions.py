@@ -1,0 +1,298 @@
+"""Reading predictions: a file of any known format in, `Predictions` out.
+
+This is the only place where a format is guessed, and it is guessed from the content, never from
+the file's name. Each format's reader is in `prediction_formats`, what all share in
+`prediction_cells`; writing is in `prediction_writers`.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .errors import DataFileError, DialogevalError, PredictionError, UnknownNameError, show
+from .files import parse_json, read_bytes, read_json_lines
+from .prediction_cells import build
+from .prediction_formats import READERS, Content
+from .tables import Predictions
+
+__all__ = ["FORMATS", "load_predictions", "recognize"]
+
+#: Names of the formats, for ``format=``.
+FORMATS: tuple[str, ...] = tuple(READERS)
+
+#: Endings that are no part of a system's name.
+_ENDINGS = {
+    "gz",
+    "zip",
+    "json",
+    "jsonl",
+    "ndjson",
+    "csv",
+    "parquet",
+    "txt",
+    "submission",
+    "predictions",
+    *FORMATS,
+}
+#: Text of an unquoted CSV cell that means "nothing here".
+_NULLS = ["", "nan", "NaN", "<NA>", "null"]
+
+
+def load_predictions(
+    path: str | os.PathLike[str], format: str | None = None, name: str | None = None
+) -> Predictions:
+    """Read what a system predicted.
+
+    Parameters
+    ----------
+    path : path-like
+        JSON, JSON lines, CSV or Parquet, perhaps as ``.gz`` or one-file ``.zip``.
+    format : str, optional
+        One of `FORMATS`; recognised from the content if not given.
+    name : str, optional
+        The system's name; the file's name without its endings if not given.
+
+    Returns
+    -------
+    Predictions
+        Dialogue ids in canonical form; slot names and values as in the file, empty values
+        included; `Predictions.notes` says what was repaired or is not used.
+
+    Raises
+    ------
+    DataFileError
+        The file cannot be read or parsed.
+    PredictionError
+        Its content follows no format, two, or breaks the one it follows.
+    UnknownNameError
+        No such format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "mine.json")
+    >>> _ = file.write_text('{"SNG01.json": [{"response": "hello", "state": {"hotel": {"area": "north"}}}]}')
+    >>> load_predictions(file)
+    Predictions(mine: 1 dialogues, 1 turns; states, responses)
+    """
+    if format is not None and format not in READERS:
+        raise UnknownNameError("format", format, FORMATS)
+    with _garbage_collection_paused():
+        content = _parse(read_bytes(path), str(path))
+        known = format or recognize(content)
+        return build(
+            READERS[known](content),
+            content.file,
+            name=name or _system_name(Path(path).name),
+            format=known,
+            strings="split" if known in ("trade", "gt-pr") else "refuse",
+            unit=content.unit if content.rows is not None else "item",
+            sha256=hashlib.sha256(Path(path).read_bytes()).hexdigest(),
+            unused=content.unused,
+            notes=content.notes,
+        )
+
+
+def recognize(content: Content) -> str:
+    """Say which format parsed content follows.
+
+    Parameters
+    ----------
+    content : Content
+
+    Returns
+    -------
+    str
+        One of `FORMATS`.
+
+    Raises
+    ------
+    PredictionError
+        None fits, or two do; the line says what was seen.
+
+    Examples
+    --------
+    >>> recognize(Content("a.json", document={"sng01": [{"hotel": {"area": "north"}}]}))
+    'dstc9'
+    """
+    if content.rows is not None:
+        names = set().union(*(row.keys() for _, row in content.rows))
+        fits, seen = _rows_fit(names), f"rows with the fields {', '.join(sorted(names)) or 'none'}"
+    elif not content.document and isinstance(content.document, (dict, list)):
+        raise PredictionError("holds no dialogues", file=content.file, got=show(content.document))
+    elif isinstance(content.document, dict):
+        fits, seen = _dialogues_fit(content.document)
+    elif isinstance(content.document, list):
+        first = next((i for i in content.document if isinstance(i, dict) and i), None)
+        fits = ["convlab"] if first is not None and {"predictions", "turns"} & first.keys() else []
+        seen = f"a list that begins with {_outline(content.document[0])}"
+    else:
+        fits, seen = [], show(content.document)
+    if len(fits) == 1:
+        return fits[0]
+    if fits:
+        raise PredictionError(
+            f"follows both format {' and '.join(fits)}",
+            file=content.file,
+            got=seen,
+            mend="choose one with format=",
+        )
+    raise PredictionError(
+        "no known format",
+        file=content.file,
+        expected=f"one of {', '.join(FORMATS)}",
+        got=seen,
+        mend="see the README's list of formats, or name one with format=",
+    )
+
+
+def _rows_fit(names: set[str]) -> list[str]:
+    if not {"dialogue_id", "turn"} <= names:
+        return []
+    gold = {"gold", "pred", "reference"} & names
+    state = {"state", "active_domains"} & names
+    fits = ["pairs"] * bool(gold) + ["turns"] * bool(state)
+    return fits or ["turns"] * ("response" in names)
+
+
+def _dialogues_fit(document: dict[str, Any]) -> tuple[list[str], str]:
+    """Return the formats that the first telling turn fits, and a description of it."""
+    marks = {"mwzeval": {"response", "state", "active_domains"}, "trade": {"turn_belief", "pred_bs_ptr"}}
+    marks["gt-pr"] = {"gt", "pr"}
+    bare: tuple[list[str], str] = ([], "")
+    for name, turns in document.items():
+        if isinstance(turns, dict) and not all(k.isdecimal() for k in turns):
+            return [], f"dialogue {name}: {_outline(turns)}"
+        if not isinstance(turns, (dict, list)):
+            return [], f"dialogue {name}: {show(turns)}"
+        for turn in turns.values() if isinstance(turns, dict) else turns:
+            seen = f"dialogue {name} with turns that are {_outline(turn)}"
+            if isinstance(turn, dict) and turn:
+                fits = [f for f, keys in marks.items() if keys & turn.keys()]
+                return fits or ["dstc9"], seen
+            if isinstance(turn, list) and turn and isinstance(turn[0], (list, dict)):
+                return ["dstc9"], seen
+            # An empty or null state tells nothing of the format, but no other format has one there.
+            if turn is None or turn == {} or turn == []:
+                bare = bare if bare[0] else (["dstc9"], seen)
+            elif not bare[1]:
+                bare = ([], seen)
+    return (
+        bare if bare[1] else ([], f"dialogue {next(iter(document))}: {show(next(iter(document.values())))}")
+    )
+
+
+def _outline(value: Any) -> str:
+    """Describe a value by its keys, or as `show` does."""
+    if isinstance(value, dict) and value:
+        keys = [str(k)[:30] for k in list(value)[:6]]
+        return f"an object with the key{'s' * (len(value) > 1)} {', '.join(keys)}" + ", …" * (len(value) > 6)
+    return show(value)
+
+
+def _parse(data: bytes, file: str) -> Content:
+    """Tell JSON, JSON lines, CSV and Parquet apart from their first bytes, and parse."""
+    if data[:4] == b"PAR1":
+        return _tabular(data, file, _parquet)
+    text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    first, _, rest = text.partition(b"\n")
+    if text[:1] == b"{" and rest.strip() and _is_object(first):
+        return Content(file, rows=list(read_json_lines(data, file)))
+    if text[:1] not in b"{[" and (b"dialogue_id" in first or b"," in first):
+        return _tabular(data, file, _csv)
+    document = parse_json(data, file)
+    if isinstance(document, dict) and {"dialogue_id", "turn"} <= document.keys():
+        return Content(file, rows=[(1, document)])
+    if not (isinstance(document, list) and document and isinstance(document[0], dict)):
+        return Content(file, document=document)
+    if not {"dialogue_id", "turn"} <= document[0].keys():
+        return Content(file, document=document)
+    for number, row in enumerate(document, start=1):
+        if not isinstance(row, dict):
+            raise PredictionError("not an object", file=f"{file}, item {number}", got=show(row))
+    return Content(file, rows=list(enumerate(document, start=1)), unit="item")
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(parse_json(line, "", keys="unchecked"), dict)
+    except DialogevalError:
+        return False
+
+
+def _tabular(data: bytes, file: str, parse: Any) -> Content:
+    """Return the rows of a CSV or Parquet file, numbered from 1 without the header."""
+    import pyarrow
+
+    try:
+        frame = parse(data, file)
+    except pyarrow.ArrowException as error:
+        what = "Parquet" if parse is _parquet else "CSV"
+        raise DataFileError(f"broken {what} ({str(error).splitlines()[0]})", file=file) from None
+    names = frame.column_names
+    for column in ("dialogue_id", "turn"):
+        if column not in names:
+            raise PredictionError(f"no column {column}", file=file, got=f"the columns {', '.join(names)}")
+    twice = next((n for n in names if names.count(n) > 1), None)
+    if twice is not None:
+        raise PredictionError(f"column {twice} stands twice", file=file, mend="keep one of them")
+    return Content(file, rows=list(enumerate(frame.to_pylist(), start=1)), unit="row")
+
+
+def _parquet(data: bytes, file: str) -> Any:
+    from pyarrow import parquet
+
+    return parquet.read_table(io.BytesIO(data))
+
+
+def _csv(data: bytes, file: str) -> Any:
+    import pyarrow
+    from pyarrow import csv
+
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataFileError(
+            f"not UTF-8 at byte {error.start}", file=file, mend="save the file in UTF-8 encoding"
+        ) from None
+    # One block, so that no record is cut; only unquoted cells can be null, so that "nan" is a text.
+    names = csv.open_csv(io.BytesIO(data), csv.ReadOptions(block_size=len(data) + 1)).schema.names
+    return csv.read_csv(
+        io.BytesIO(data),
+        csv.ReadOptions(block_size=len(data) + 1),
+        csv.ParseOptions(newlines_in_values=True),
+        csv.ConvertOptions(
+            column_types={n: pyarrow.string() for n in names},
+            null_values=_NULLS,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+
+
+@contextmanager
+def _garbage_collection_paused() -> Iterator[None]:
+    """Hold off the cyclic collector: it would walk the parsed file again and again (half of all time)."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _system_name(file: str) -> str:
+    """Return a file's name without the endings that tell formats, so that ``gpt-3.5.json`` keeps its 5."""
+    name = file
+    while "." in name and name.rsplit(".", 1)[1].lower() in _ENDINGS and name.rsplit(".", 1)[0]:
+        name = name.rsplit(".", 1)[0]
+    return name

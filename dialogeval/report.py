@@ -1,0 +1,243 @@
+"""Reports: a notebook run on somebody's predictions, and what it leaves on disk.
+
+In: the name of a report and parameters. Out: a folder with the executed notebook, a self-contained
+HTML page, ``metrics.json`` and the tables as CSV. Parameters are checked against the notebook
+before anything runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import DataFileError, ReportError, UnknownNameError, UsageError, show
+from .resources import resource_dir
+
+__all__ = ["REPORTS", "export_html", "find_report", "read_parameters", "run_report", "write_outputs"]
+
+#: Reports that come with the package: ``report_NAME.ipynb``.
+REPORTS = ("state_tracking", "generation")
+#: Parameter that the runner sets: where a report writes its numbers.
+OUT = "out_dir"
+
+
+def run_report(
+    report: str | os.PathLike[str],
+    parameters: Mapping[str, Any] | None = None,
+    out: str | os.PathLike[str] = "reports",
+) -> dict[str, Path]:
+    """Run a report notebook with papermill and export it.
+
+    Parameters
+    ----------
+    report : str or path-like
+        A name of `REPORTS`, or the path of a notebook with a cell tagged ``parameters``.
+    parameters : mapping, optional
+        Values for that cell; strings are read as the type of the notebook's own default.
+    out : path-like, default="reports"
+        A folder is made in it, named after report, system and corpus.
+
+    Returns
+    -------
+    dict of str to pathlib.Path
+        ``notebook``, ``html``, and what the notebook wrote (``metrics.json``, ``*.csv``).
+
+    Raises
+    ------
+    UnknownNameError, UsageError
+        No such report or parameter, or a value of the wrong type.
+    ReportError
+        A cell failed; the notebook up to there is kept.
+
+    Examples
+    --------
+    >>> run_report("no_such_report")
+    Traceback (most recent call last):
+    ...
+    dialogeval.errors.UnknownNameError: unknown report 'no_such_report': known: state_tracking, generation
+    """
+    path = find_report(report)
+    values = check_parameters(path, parameters or {})
+    defaults = read_parameters(path)
+    folder = Path(out) / _slug(path, {**defaults, **values})
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ReportError(f"cannot be made ({error.strerror})", file=folder, mend="choose another --out") from None
+    if OUT in defaults:
+        values[OUT] = str(folder)
+    notebook = folder / "report.ipynb"
+    _execute(path, notebook, values)
+    html = folder / "report.html"
+    html.write_text(export_html(notebook), encoding="utf-8")
+    written = {"notebook": notebook, "html": html}
+    for extra in sorted([*folder.glob("*.json"), *folder.glob("*.csv")]):
+        written[extra.name] = extra
+    return written
+
+
+def find_report(report: str | os.PathLike[str]) -> Path:
+    """Return the path of a report notebook by name or path.
+
+    Raises
+    ------
+    UnknownNameError
+    """
+    path = Path(report)
+    if path.suffix == ".ipynb":
+        if not path.is_file():
+            raise DataFileError("no such notebook", file=path, mend=f"or name a report: {', '.join(REPORTS)}")
+        return path
+    name = str(report).removeprefix("report_")
+    if name not in REPORTS:
+        raise UnknownNameError("report", str(report), REPORTS)
+    return resource_dir("notebooks") / f"report_{name}.ipynb"
+
+
+def read_parameters(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the parameters of a notebook and their defaults.
+
+    Parameters
+    ----------
+    path : path-like
+        A notebook with a cell tagged ``parameters`` that holds assignments of literals.
+
+    Returns
+    -------
+    dict of str to object
+
+    Raises
+    ------
+    DataFileError
+        Not a notebook, or one without such a cell.
+    """
+    import nbformat
+
+    try:
+        notebook = nbformat.read(path, as_version=4)
+    except (ValueError, nbformat.ValidationError, OSError, AttributeError) as error:
+        raise DataFileError(f"not a notebook ({type(error).__name__})", file=path) from None
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and "parameters" in cell.metadata.get("tags", []):
+            found = {}
+            for statement in ast.parse(cell.source).body:
+                if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                    found[statement.targets[0].id] = ast.literal_eval(statement.value)
+            return found
+    raise DataFileError("has no cell tagged 'parameters'", file=path, mend="tag the cell of its settings")
+
+
+def check_parameters(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Check given parameters against a notebook's own and give them their types.
+
+    Raises
+    ------
+    UnknownNameError, UsageError
+    """
+    defaults = read_parameters(path)
+    known = [name for name in defaults if name != OUT]
+    checked = {}
+    for name, value in given.items():
+        if name not in known:
+            raise UnknownNameError(f"parameter of {path.name}", name, known)
+        default = defaults[name]
+        wanted = type(default)
+        if isinstance(value, str) and wanted in (int, float, bool, list):
+            try:
+                value = json.loads(value.lower() if wanted is bool else value)
+            except ValueError:
+                raise UsageError(f"parameter {name}", expected=f"like {default!r}", got=show(value)) from None
+        if default is not None and type(value) is not wanted and not (wanted is float and type(value) is int):
+            raise UsageError(f"parameter {name}", expected=f"like {default!r}", got=show(value))
+        checked[name] = value
+    return checked
+
+
+def _execute(path: Path, notebook: Path, values: dict[str, Any]) -> None:
+    import logging
+
+    import papermill
+    from papermill.exceptions import PapermillExecutionError
+
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    try:
+        papermill.execute_notebook(
+            str(path), str(notebook), parameters=values, progress_bar=False, log_output=False, kernel_name="python3"
+        )
+    except PapermillExecutionError as error:
+        cause = f"{error.ename}: {error.evalue}"
+        mend = f"see {notebook}"
+        raise ReportError(f"cell {error.cell_index} failed: {cause}", file=path.name, mend=mend) from None
+    except OSError as error:
+        raise ReportError(f"cannot be written ({error.strerror or error})", file=notebook) from None
+
+
+def export_html(notebook: str | os.PathLike[str]) -> str:
+    """Return an executed notebook as one HTML page, with its code folded away.
+
+    Parameters
+    ----------
+    notebook : path-like
+
+    Returns
+    -------
+    str
+        Needs nothing from the network: figures are embedded, scripts left out.
+    """
+    import nbformat
+    from nbconvert import HTMLExporter
+
+    templates = Path(__file__).resolve().parent / "data" / "templates"
+    exporter = HTMLExporter(extra_template_basedirs=[str(templates)], template_name="report")
+    body, _ = exporter.from_notebook_node(nbformat.read(notebook, as_version=4))
+    return body
+
+
+def write_outputs(folder: str, metrics: Mapping[str, Any], **tables: Any) -> list[str]:
+    """Write the numbers of a report: ``metrics.json`` and one CSV a table.
+
+    Parameters
+    ----------
+    folder : str
+        Where to write; the empty string writes nothing (a notebook run on its own).
+    metrics : mapping
+        What the command ``score --json`` prints, or several of those by name.
+    **tables : pandas.DataFrame
+        File name without ending, and the table.
+
+    Returns
+    -------
+    list of str
+        Names of the files written.
+
+    Examples
+    --------
+    >>> write_outputs("", {})
+    []
+    """
+    if not folder:
+        return []
+    target = Path(folder)
+    text = json.dumps(metrics, ensure_ascii=False, indent=2, allow_nan=False)
+    contents = {"metrics.json": text + "\n"}
+    contents |= {f"{name}.csv": frame.to_csv(lineterminator="\n") for name, frame in tables.items()}
+    for name, content in contents.items():
+        # Whoever reads the folder meanwhile sees the old file or the new one, never half of one.
+        partial = target / f".{name}.part"
+        partial.write_text(content, encoding="utf-8", newline="")
+        os.replace(partial, target / name)
+    return list(contents)
+
+
+def _slug(path: Path, values: Mapping[str, Any]) -> str:
+    parts = [path.stem.removeprefix("report_")]
+    for name in ("predictions", "corpus"):
+        text = str(values.get(name) or "")
+        text = text if name == "corpus" else Path(text).name.split(".")[0]
+        parts.append(re.sub(r"[^\w-]+", "-", text).strip("-"))
+    return "_".join(p for p in parts if p)[:120]

@@ -1,0 +1,82 @@
+"""Where the files that come with the project lie: the sample corpora and the notebooks.
+
+In goes a kind of resource, out comes its folder. A checkout has it beside the package, an installed
+wheel inside the package under ``bundle``; nothing else needs to know which of the two it runs from.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .errors import DataFileError, UnknownNameError
+
+__all__ = ["KINDS", "resource_dir"]
+
+#: The folders that a wheel carries; the build settings of pyproject.toml name the same.
+KINDS = ("data", "notebooks")
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def resource_dir(kind: str) -> Path:
+    """Return the folder of the sample data or of the notebooks.
+
+    Parameters
+    ----------
+    kind : {"data", "notebooks"}
+
+    Returns
+    -------
+    pathlib.Path
+        An existing folder; read-only in many installations.
+
+    Raises
+    ------
+    UnknownNameError
+        Any other kind.
+    DataFileError
+        The installation has no such folder.
+
+    Examples
+    --------
+    >>> resource_dir("data").name
+    'data'
+    """
+    if kind not in KINDS:
+        raise UnknownNameError("kind of resource", kind, KINDS)
+    return find_resource(kind, _PACKAGE)
+
+
+def find_resource(kind: str, package: Path) -> Path:
+    """Return the folder for a package that lies at ``package``; `resource_dir` calls this for its own.
+
+    Parameters
+    ----------
+    kind : str
+    package : pathlib.Path
+        Folder of the package's modules.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Raises
+    ------
+    DataFileError
+        Neither place has the folder.
+
+    Examples
+    --------
+    >>> find_resource("data", Path("nowhere/package"))
+    Traceback (most recent call last):
+    ...
+    dialogeval.errors.DataFileError: nowhere/package/bundle/data: no such folder; reinstall dialogeval ...
+    """
+    bundled = package / "bundle" / kind
+    if bundled.is_dir():
+        return bundled
+    # Beside an installed package may lie anyone's "data" folder; the project file tells a checkout.
+    checkout = package.parent
+    if (checkout / "pyproject.toml").is_file() and (checkout / kind).is_dir():
+        return checkout / kind
+    mend = "reinstall dialogeval from its wheel, or run it from a complete checkout"
+    raise DataFileError("no such folder", file=bundled.as_posix(), mend=mend)

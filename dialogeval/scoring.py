@@ -1,0 +1,313 @@
+"""Scoring: gold, predictions and a protocol in; numbers with their definition out.
+
+`score` aligns the two sides, lets every counting function of the protocol run once, and reads
+values and intervals off the sums. The result says under which definition, on how much of the
+corpus, and how sure each number is.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from . import __version__
+from .errors import UsageError
+from .metrics import Metric
+from .normalize import describe_steps
+from .pairing import Coverage, match_turns, state_pair, text_pair
+from .protocols import Protocol, default_protocol, find_protocol
+from .resampling import bootstrap, dialogue_sums, jackknife, percentile_interval
+from .tables import Corpus, Predictions, as_predictions
+
+__all__ = ["Scores", "score"]
+
+#: Defaults of the intervals; both stand in the signature.
+RESAMPLES, SEED = 1000, 12345
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of one system under one protocol.
+
+    Parameters
+    ----------
+    system : str
+    protocol : Protocol
+    signature : str
+        What has to be equal for two numbers to be comparable.
+    coverage : Coverage
+    table : pandas.DataFrame
+        Indexed by metric key; columns label, value, low, high (95 % interval; NaN where none is
+        given), unit, better.
+    metrics : tuple of Metric
+    counts : dict of callable to pandas.DataFrame
+        The counts by turn or dialogue, by counting function.
+    warnings : tuple of str
+    pair : StatePair or TextPair
+        What was compared, after normalisation.
+    """
+
+    system: str
+    protocol: Protocol
+    signature: str
+    coverage: Coverage
+    table: pd.DataFrame
+    metrics: tuple[Metric, ...]
+    counts: Mapping[Callable, pd.DataFrame] = field(repr=False)
+    warnings: tuple[str, ...] = ()
+    pair: Any = field(default=None, repr=False)
+
+    def __getitem__(self, key: str) -> float:
+        """Return the value of a metric, such as ``scores["joint_goal_accuracy"]``."""
+        return float(self.table.at[key, "value"])
+
+    def metric_signature(self, key: str) -> str:
+        """Return the signature of one score: its name, its switches, and what holds for all.
+
+        Parameters
+        ----------
+        key : str
+            Key of a metric of these scores.
+
+        Returns
+        -------
+        str
+        """
+        metric = next(m for m in self.metrics if m.key == key)
+        name = metric.label.lower().replace(" ", "_")
+        return "|".join([name, *(f"{k}:{v}" for k, v in metric.options), *self.signature.split("|")[1:]])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that the command line prints as JSON.
+
+        Returns
+        -------
+        dict
+            protocol, signature, system, coverage, metrics, warnings.
+        """
+
+        def number(value: float) -> float | None:
+            return None if np.isnan(value) else float(value)
+
+        rows = self.table[["value", "low", "high"]].to_dict("index")
+        return {
+            "protocol": self.protocol.name,
+            "signature": self.signature,
+            "system": self.system,
+            "coverage": self.coverage.to_dict(),
+            "metrics": {str(key): {k: number(v) for k, v in row.items()} for key, row in rows.items()},
+            "warnings": list(self.warnings),
+        }
+
+    def to_text(self) -> str:
+        """Return the scores as lines for a terminal."""
+        width = max(len(str(k)) for k in self.table.index)
+        cover = self.coverage
+        lines = [
+            f"{self.system}: protocol {self.protocol.name} ({self.protocol.title or 'user-defined'})",
+            f"{cover.dialogues_scored:,} of {cover.dialogues_in_corpus:,} dialogues, "
+            f"{cover.turns_scored:,} of {cover.turns_in_corpus:,} turns scored",
+            "",
+        ]
+        for key, row in self.table.iterrows():
+            lines.append(f"{key!s:<{width}}  {_cell(row):<28} {row['unit']}".rstrip())
+        lines += ["", f"signature: {self.signature}"]
+        lines += [f"warning: {w}" for w in self.warnings]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        cells = pd.DataFrame(
+            {
+                "score": self.table["label"],
+                "value [95 % interval]": [_cell(row) for _, row in self.table.iterrows()],
+                "unit": self.table["unit"],
+                "better": self.table["better"],
+            }
+        )
+        cover = self.coverage
+        notes = "".join(f"<li>{html.escape(w)}</li>" for w in self.warnings)
+        return (
+            f"<p><b>{html.escape(self.system)}</b>, protocol {html.escape(self.protocol.name)}: "
+            f"{cover.dialogues_scored:,} of {cover.dialogues_in_corpus:,} dialogues, "
+            f"{cover.turns_scored:,} of {cover.turns_in_corpus:,} turns</p>"
+            + cells.to_html(border=0)
+            + f"<p><code>{html.escape(self.signature)}</code></p>"
+            + (f"<ul>{notes}</ul>" if notes else "")
+        )
+
+
+def _cell(row: pd.Series) -> str:
+    digits = 4 if row["unit"] == "fraction" else 2
+    text = f"{row['value']:.{digits}f}"
+    return text if np.isnan(row["low"]) else f"{text} [{row['low']:.{digits}f}, {row['high']:.{digits}f}]"
+
+
+def score(
+    gold: Corpus | str | os.PathLike[str] | None,
+    predictions: Predictions | Corpus | str | os.PathLike[str],
+    protocol: str | Protocol | None = None,
+    *,
+    split: str = "test",
+    missing: str | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Scores:
+    """Score predictions against gold under a protocol.
+
+    Parameters
+    ----------
+    gold : Corpus, str, path-like or None
+        A corpus, its name or path; None for predictions whose file carries its own gold.
+    predictions : Predictions, Corpus, str or path-like
+        Predictions or their file; a corpus is scored as if its annotation had been predicted.
+    protocol : str or Protocol, optional
+        ``lin2021`` for states and ``lai2019`` for responses by default; see
+        `dialogeval.protocols`.
+    split : str, default="test"
+        Used when ``gold`` is a name or a path.
+    missing : {"error", "empty", "skip"}, optional
+        What to do with turns that the predictions lack; the protocol's own choice by default.
+    resamples : int, default=1000
+        Bootstrap resamples of dialogues for the 95 % intervals; 0 for none.
+    seed : int, default=12345
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    CoverageError
+        The predictions do not cover the corpus, or cover another one.
+    UsageError, UnknownNameError
+        No gold, an unknown protocol, a protocol for what the predictions do not hold.
+
+    Examples
+    --------
+    >>> from dialogeval.corpora import load_corpus
+    >>> gold = load_corpus("sample/crosswoz_en")
+    >>> score(gold, gold, protocol="lin2021")["joint_goal_accuracy"]
+    1.0
+    """
+    if isinstance(predictions, Corpus):
+        predictions = as_predictions(predictions)
+    elif not isinstance(predictions, Predictions):
+        from .predictions import load_predictions
+
+        predictions = load_predictions(predictions)
+    if isinstance(gold, (str, os.PathLike)):
+        from .corpora import load_corpus
+
+        gold = load_corpus(gold, split)
+    gold = gold or predictions.gold
+    if gold is None:
+        raise UsageError(
+            "no gold to score against",
+            file=predictions.path or predictions.name,
+            mend="name a corpus, or use a format that carries its own gold (pairs, trade, gt-pr)",
+        )
+    if not isinstance(resamples, int) or resamples < 0:
+        raise UsageError("resamples", expected="a whole number from 0", got=str(resamples))
+    if protocol is None:
+        protocol = default_protocol(predictions.states is not None, predictions.responses is not None, gold.family)
+    protocol = find_protocol(protocol)
+    metrics = protocol.resolve_metrics()
+    missing = missing or protocol.missing
+    coverage = match_turns(gold, predictions, missing)
+    warnings = [*coverage.warnings, *predictions.notes]
+    if not coverage.turns_scored:
+        raise UsageError("no turn is left to score", file=predictions.path or predictions.name)
+    pair: Any
+    if protocol.task == "state":
+        pair = state_pair(gold, predictions, protocol, coverage)
+    else:
+        pair, said = text_pair(gold, predictions, protocol, coverage)
+        warnings += said
+    counts: dict[Callable, pd.DataFrame] = {}
+    for metric in metrics:
+        if metric.counts not in counts:
+            counts[metric.counts] = metric.counts(pair)
+    table = value_table(metrics, counts, resamples, seed)
+    return Scores(
+        system=predictions.name,
+        protocol=protocol,
+        signature=_signature(protocol, gold, coverage, missing, resamples, seed),
+        coverage=coverage,
+        table=table,
+        metrics=metrics,
+        counts=counts,
+        warnings=tuple(warnings),
+        pair=pair,
+    )
+
+
+def value_table(
+    metrics: tuple[Metric, ...], counts: Mapping[Callable, pd.DataFrame], resamples: int, seed: int
+) -> pd.DataFrame:
+    """Read values and intervals off the counts.
+
+    Parameters
+    ----------
+    metrics : tuple of Metric
+    counts : mapping of counting function to counts
+    resamples, seed : int
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `Scores.table`.
+    """
+    sums = {function: frame.sum() for function, frame in counts.items()}
+    by_dialogue = {function: dialogue_sums(frame) for function, frame in counts.items()}
+    intervals: dict[str, tuple[float, float]] = {}
+    if resamples:
+        tables = {}
+        for number, (function, frame) in enumerate(by_dialogue.items()):
+            values = {m.key: m.value for m in metrics if m.counts is function and m.resample == "bootstrap"}
+            if values:
+                tables[str(number)] = (frame, values)
+        if tables:
+            drawn = bootstrap(tables, resamples, seed)
+            intervals = {key: percentile_interval(values) for key, values in drawn.items()}
+        for metric in metrics:
+            if metric.resample == "jackknife":
+                intervals[metric.key] = jackknife(by_dialogue[metric.counts], metric)
+    rows = {}
+    for metric in metrics:
+        low, high = intervals.get(metric.key, (np.nan, np.nan))
+        rows[metric.key] = {
+            "label": metric.label,
+            "value": float(metric.value(sums[metric.counts])),
+            "low": low,
+            "high": high,
+            "unit": metric.unit,
+            "better": metric.better,
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
+
+
+def _signature(
+    protocol: Protocol, gold: Corpus, coverage: Coverage, missing: str, resamples: int, seed: int
+) -> str:
+    """Name everything that two comparable numbers must share."""
+    parts = ["jga" if protocol.task == "state" else "bleu", f"proto:{protocol.label}"]
+    if protocol.task == "state":
+        parts += [f"{k}:{v}" for k, v in describe_steps(protocol.steps).items()]
+    else:
+        parts += [step.replace("placeholders", "delex") for step in protocol.steps]
+        parts += [f"tok:{protocol.tokenizer}"]
+        parts += [f"refs:{'as-given' if gold.family == 'pairs' else protocol.references}"]
+    parts += [f"gold:{gold.id}", f"n:{coverage.turns_scored}"]
+    if coverage.turns_scored < coverage.turns_in_corpus or not coverage.turns["predicted"].all():
+        parts.append(f"missing:{missing}")
+    parts += [f"boot:{resamples}/{seed}" if resamples else "boot:none", f"v:{__version__}"]
+    return "|".join(parts)

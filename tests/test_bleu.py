@@ -1,0 +1,245 @@
+"""The BLEU family against NLTK and sacreBLEU, on real systems and on random texts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import warnings
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dialogeval.errors import DialogevalError, PredictionError, UnknownNameError, UsageError
+from dialogeval.metrics import ngrams
+from dialogeval.metrics.pairs import TextPair
+from dialogeval.metrics.text import (
+    TEXT_METRICS,
+    bleu,
+    bleu_counts,
+    sacrebleu_counts,
+    sacrebleu_score,
+    sacrebleu_signature,
+    sentence_bleu_mean,
+)
+from dialogeval.metrics.tokens import TOKENIZERS, encode, splitter
+
+# The first example pays for imports, so no example has a deadline.
+relaxed = settings(deadline=None, max_examples=50)
+SYSTEMS = ("ubar", "hdsa", "lava")
+# Few different words, so that n-grams match; case, punctuation, Chinese, odd spaces, no word at all.
+WORDS = st.sampled_from(["a", "b", "A", "NAME,", "it's", "3.5", "位于", "é", "hotel.", "\u3000", "", "&lt;"])
+TEXT = st.lists(WORDS, max_size=8).map(" ".join)
+PAIRS = st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=6)
+
+
+def read_pair(cases: Path, system: str) -> TextPair:
+    with gzip.open(cases / "responses" / f"{system}.pairs.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = pd.DataFrame(map(json.loads, lines))
+    return TextPair(rows["dialogue_id"], rows["turn"], rows["reference"], rows["response"])
+
+
+def make_pair(pairs, tokenizer="space") -> TextPair:
+    responses, references = zip(*pairs, strict=True)
+    return TextPair(["d"] * len(pairs), range(len(pairs)), references, responses, tokenizer)
+
+
+def value(key: str, pair: TextPair) -> float:
+    metric = TEXT_METRICS[key]
+    return metric.value(metric.counts(pair).sum())
+
+
+def nltk_corpus(pairs, order, split=str.split):
+    from nltk.translate.bleu_score import corpus_bleu
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        hypotheses = [split(r) for r, _ in pairs]
+        return 100 * corpus_bleu([[split(g)] for _, g in pairs], hypotheses, weights=(1 / order,) * order)
+
+
+def nltk_sentences(pairs, smoothing):
+    from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+    function = SmoothingFunction().method1 if smoothing == "method1" else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scores = [sentence_bleu([g.split()], r.split(), smoothing_function=function) for r, g in pairs]
+    return 100 * sum(scores) / len(scores)
+
+
+def close(expected: float):
+    return pytest.approx(expected, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_real_systems_equal_the_published_values(real_cases, system):
+    expected = json.loads((real_cases / "responses" / "expected_pairs.json").read_text())[system]
+    pair = read_pair(real_cases, system)
+    for n in range(1, 5):
+        assert value(f"bleu_{n}", pair) == close(expected[f"nltk_corpus_bleu_{n}"])
+    assert value("bleu_4_sentence", pair) == close(expected["nltk_mean_sentence_bleu_4_method1"])
+    assert value("bleu_4_card", pair) == close(expected["nltk_mean_sentence_bleu_4_unsmoothed"])
+    assert value("sacrebleu", pair) == close(expected["sacrebleu_13a"])
+    assert sacrebleu_score(pair.responses, pair.references, "space") == close(expected["sacrebleu_none"])
+    lower = [[t.lower() for t in side] for side in (pair.responses, pair.references)]
+    assert sacrebleu_score(*lower) == close(expected["sacrebleu_13a_lc"])
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_lists_score_as_tables_do(real_cases, system):
+    pair = read_pair(real_cases, system)
+    responses, references = list(pair.responses), list(pair.references)
+    assert bleu(responses, references) == close(value("bleu_4", pair))
+    assert bleu(responses, references, max_order=2) == close(value("bleu_2", pair))
+    assert sentence_bleu_mean(responses, references) == close(value("bleu_4_sentence", pair))
+    assert sentence_bleu_mean(responses, references, smoothing="none") == close(value("bleu_4_card", pair))
+    assert sacrebleu_score(responses, references) == close(value("sacrebleu", pair))
+
+
+@relaxed
+@given(PAIRS)
+def test_corpus_bleu_equals_nltk(pairs):
+    pair = make_pair(pairs)
+    for order in range(1, 5):
+        assert value(f"bleu_{order}", pair) == close(nltk_corpus(pairs, order))
+
+
+@relaxed
+@given(PAIRS)
+def test_sentence_bleu_equals_nltk(pairs):
+    pair = make_pair(pairs)
+    assert value("bleu_4_sentence", pair) == close(nltk_sentences(pairs, "method1"))
+    assert value("bleu_4_card", pair) == close(nltk_sentences(pairs, "none"))
+
+
+@relaxed
+@given(PAIRS, st.sampled_from(["13a", "zh", "char"]))
+def test_sacrebleu_equals_sacrebleu(pairs, tokenizer):
+    import sacrebleu
+
+    responses, references = map(list, zip(*pairs, strict=True))
+    expected = sacrebleu.corpus_bleu(responses, [references], tokenize=tokenizer).score
+    assert sacrebleu_score(responses, references, tokenizer) == close(expected)
+    assert value("sacrebleu", make_pair(pairs, tokenizer)) == close(expected)
+
+
+@relaxed
+@given(PAIRS, st.sampled_from(TOKENIZERS))
+def test_tokenizer_reaches_bleu(pairs, tokenizer):
+    expected = nltk_corpus(pairs, 2, splitter(tokenizer))
+    assert value("bleu_2", make_pair(pairs, tokenizer)) == close(expected)
+
+
+@relaxed
+@given(st.lists(st.text(alphabet="ab \n\u2028é", max_size=12), max_size=6), st.text(max_size=30))
+def test_space_splits_like_str_split_and_codes_keep_equality(texts, more):
+    texts = [*texts, more]
+    codes, lengths = encode(texts)
+    tokens = [t for text in texts for t in text.split()]
+    assert lengths.tolist() == [len(t.split()) for t in texts]
+    assert codes.tolist() == [list(dict.fromkeys(tokens)).index(t) for t in tokens]
+
+
+@relaxed
+@given(PAIRS, PAIRS)
+def test_values_of_arrays_of_sums_are_the_single_values(first, second):
+    for key, metric in TEXT_METRICS.items():
+        if metric.resample != "bootstrap":
+            continue
+        sums = [metric.counts(make_pair(p)).sum() for p in (first, second)]
+        together = pd.concat(sums, axis=1).T
+        arrays = {c: together[c].to_numpy() for c in together}
+        assert metric.value(arrays) == pytest.approx([metric.value(s) for s in sums], rel=1e-12), key
+
+
+def test_one_count_table_is_additive_over_shards_and_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(list("abcd"), size=rng.integers(0, 9))) for _ in range(101)]
+    pairs = list(pairwise(texts))
+    whole = bleu_counts(make_pair(pairs)).sum()
+    shards = bleu_counts(make_pair(pairs[:37])).sum() + bleu_counts(make_pair(pairs[37:])).sum()
+    assert shards.to_numpy() == pytest.approx(whole.to_numpy(), rel=1e-12)
+    monkeypatch.setattr(ngrams, "_BLOCK", 7)
+    assert bleu_counts(make_pair(pairs)).sum().equals(whole)
+
+
+def test_worked_example():
+    # Response: the(3) cat(1) -> clipped the 2, cat 1; bigrams "the the" 0, "the cat" 1.
+    row = bleu_counts(make_pair([("the the the cat", "the cat ate the fish")])).iloc[0]
+    assert row[["bleu_match_1", "bleu_match_2", "bleu_match_3", "bleu_match_4"]].tolist() == [3, 1, 0, 0]
+    assert row[["bleu_total_1", "bleu_total_2", "bleu_total_3", "bleu_total_4"]].tolist() == [4, 3, 2, 1]
+    expected = 100 * np.exp(1 - 5 / 4) * np.sqrt(3 / 4 * 1 / 3)
+    assert bleu(["the the the cat"], ["the cat ate the fish"], max_order=2) == close(expected)
+
+
+def test_short_responses_count_a_denominator_of_one():
+    # NLTK adds 1 to the 4-gram denominator for "bye": 5-token match alone would be 100.
+    assert bleu(["a b c d", "bye"], ["a b c d", "bye"]) == close(100 * (1 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25)
+
+
+def test_no_turn_and_no_token_score_zero():
+    empty = TextPair([], [], [], [])
+    for key in ("bleu_1", "bleu_4", "bleu_4_sentence", "bleu_4_card", "sacrebleu"):
+        assert value(key, empty) == 0
+        assert value(key, make_pair([("", "a"), ("", "")])) == 0
+
+
+def test_counts_have_the_pair_s_index_and_unique_names():
+    pair = TextPair(["d", "d", "e"], [0, 1, 0], ["a", "a", "b"], ["a", "a", "c"])
+    for counts in (bleu_counts(pair), sacrebleu_counts(pair)):
+        assert counts.index.equals(pair.index)
+        assert all(np.issubdtype(t, np.number) for t in counts.dtypes)
+    assert not set(bleu_counts(pair)) & set(sacrebleu_counts(pair))
+    shared = {TEXT_METRICS[k].counts for k in ("bleu_1", "bleu_4", "bleu_4_sentence", "bleu_4_card")}
+    assert shared == {bleu_counts}
+
+
+def test_signature_is_sacrebleu_s_own():
+    from sacrebleu.metrics import BLEU
+
+    metric = BLEU()
+    metric.corpus_score(["a b"], [["a c"]])
+    assert sacrebleu_signature() == str(metric.get_signature())
+    assert "tok:zh" in sacrebleu_signature("zh")
+
+
+@pytest.mark.parametrize(
+    ("responses", "references", "error", "message"),
+    [
+        ("hello", ["hello"], UsageError, "responses: expected a list of strings, got a string"),
+        (["hello"], "hello", UsageError, "references: expected a list of strings, got a string"),
+        (None, ["a"], UsageError, "responses: expected a list of strings, got null"),
+        ({"d": "a"}, ["a"], UsageError, "responses: expected a list of strings, got an object"),
+        (
+            ["a", "b"],
+            ["a"],
+            UsageError,
+            "differ in length: expected one response and one reference a turn, got 2",
+        ),
+        (["a", None], ["a", "b"], PredictionError, "responses, item 1: expected a string, got null"),
+        (["a"], [float("nan")], PredictionError, "references, item 0: expected a string, got a number nan"),
+        ([["a", "b"]], ["a b"], PredictionError, "item 0: expected a string, got a list"),
+        (["a b"], [["a b"]], PredictionError, "references, item 0: expected a string, got a list"),
+    ],
+)
+def test_bad_lists_are_refused_in_one_line(responses, references, error, message):
+    for function in (bleu, sentence_bleu_mean, sacrebleu_score):
+        with pytest.raises(error) as caught:
+            function(responses, references)
+        assert message in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_unknown_choices_are_refused():
+    with pytest.raises(UnknownNameError, match="unknown tokenizer '13b': did you mean 13a"):
+        bleu(["a"], ["a"], tokenizer="13b")
+    with pytest.raises(UnknownNameError, match="unknown smoothing"):
+        sentence_bleu_mean(["a"], ["a"], smoothing="method9")
+    for order in (0, 5, "4", None):
+        with pytest.raises(DialogevalError, match="max_order: expected 1, 2, 3 or 4"):
+            bleu(["a"], ["a"], max_order=order)
