@@ -116,6 +116,8 @@ def build(
         return {"file": place, "dialogue": str(ordered[i].dialogue_id), "turn": ordered[i].turn}
 
     keys = Keys(ids, [c.turn for c in ordered], where)
+    if all(c.state is ABSENT and c.response is ABSENT for c in ordered):
+        raise PredictionError("holds neither states nor responses", file=file)
     repairs: Counter[str] = Counter()
     # null stands for "not predicted" in active_domains: some systems write it in every turn.
     domains = _column(ordered, "active_domains", keys, blank=None)
@@ -221,7 +223,7 @@ def _column(cells: list[Cell], field: str, keys: Keys, blank: Any = ABSENT) -> l
         return None
     if any(lacking):
         raise PredictionError(
-            f"has no {field}, but {len(lacking) - sum(lacking):,} other turns have one",
+            f"has no {field}, but {len(lacking) - sum(lacking):,} of {len(lacking):,} turns have one",
             **keys.where(lacking.index(True)),
             mend=f"give every turn its {field}, or none",
         )

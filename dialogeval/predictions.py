@@ -122,6 +122,8 @@ def recognize(content: Content) -> str:
     >>> recognize(Content("a.json", document={"sng01": [{"hotel": {"area": "north"}}]}))
     'dstc9'
     """
+    if content.rows == []:
+        raise PredictionError("holds no turns", file=content.file)
     if content.rows is not None:
         names = set().union(*(row.keys() for _, row in content.rows))
         fits, seen = _rows_fit(names), f"rows with the fields {', '.join(sorted(names)) or 'none'}"
@@ -139,7 +141,7 @@ def recognize(content: Content) -> str:
         return fits[0]
     if fits:
         raise PredictionError(
-            f"follows both format {' and '.join(fits)}",
+            f"follows two formats, {' and '.join(fits)}",
             file=content.file,
             got=seen,
             mend="choose one with format=",
@@ -166,27 +168,24 @@ def _dialogues_fit(document: dict[str, Any]) -> tuple[list[str], str]:
     """Return the formats that the first telling turn fits, and a description of it."""
     marks = {"mwzeval": {"response", "state", "active_domains"}, "trade": {"turn_belief", "pred_bs_ptr"}}
     marks["gt-pr"] = {"gt", "pr"}
-    bare: tuple[list[str], str] = ([], "")
+    bare: list[str] = []
+    seen = ""
     for name, turns in document.items():
-        if isinstance(turns, dict) and not all(k.isdecimal() for k in turns):
-            return [], f"dialogue {name}: {_outline(turns)}"
-        if not isinstance(turns, (dict, list)):
-            return [], f"dialogue {name}: {show(turns)}"
-        for turn in turns.values() if isinstance(turns, dict) else turns:
-            seen = f"dialogue {name} with turns that are {_outline(turn)}"
+        if isinstance(turns, dict):
+            turns = {k: t for k, t in turns.items() if k.isdecimal()} or {"": turns}
+        cells = turns.items() if isinstance(turns, dict) else enumerate(turns if isinstance(turns, list) else ())
+        seen = seen or f"dialogue {name}: {show(turns)}" * (not isinstance(turns, dict))
+        for number, turn in cells:
+            what = f"dialogue {name}, turn {number}: {_outline(turn)}" if number != "" else f"dialogue {name}: {_outline(turn)}"
+            if number == "":
+                return [], what
             if isinstance(turn, dict) and turn:
-                fits = [f for f, keys in marks.items() if keys & turn.keys()]
-                return fits or ["dstc9"], seen
-            if isinstance(turn, list) and turn and isinstance(turn[0], (list, dict)):
-                return ["dstc9"], seen
-            # An empty or null state tells nothing of the format, but no other format has one there.
+                return [f for f, keys in marks.items() if keys & turn.keys()] or ["dstc9"], what
+            if isinstance(turn, list) and turn:
+                return ["dstc9"], what
             if turn is None or turn == {} or turn == []:
-                bare = bare if bare[0] else (["dstc9"], seen)
-            elif not bare[1]:
-                bare = ([], seen)
-    return (
-        bare if bare[1] else ([], f"dialogue {next(iter(document))}: {show(next(iter(document.values())))}")
-    )
+                bare = ["dstc9"]
+    return bare, seen
 
 
 def _outline(value: Any) -> str:

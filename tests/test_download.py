@@ -212,6 +212,15 @@ def test_a_wrong_file_of_the_catalog_stops_the_run(server, tmp_path):
     assert server.requests[0].endswith("/data/crosswoz/train.json.zip")
 
 
+def test_files_that_come_with_the_project_are_looked_for_only(server, tmp_path):
+    entry = FileEntry("sample/toy", "test", "sample/toy/test.json.zip", "test")
+    with pytest.raises(FetchError, match="comes with dialogeval and is missing; reinstall"):
+        get(entry, tmp_path, server.url)
+    (tmp_path / entry.local).parent.mkdir(parents=True)
+    (tmp_path / entry.local).write_bytes(b"x")
+    assert get(entry, tmp_path, server.url) == "comes with dialogeval" and server.requests == []
+
+
 def test_parts(server, tmp_path):
     server.behaviour = "404"
     for parts, first in (

@@ -149,7 +149,7 @@ def test_schema_gives_ontology_and_layout():
 
 def test_spans_of_frames_become_tokens():
     corpus = load(talk(), schema=SCHEMA)
-    # "hat about the acorn guest house?": characters 14 to 25 are " acorn gues", so within "guest".
+    # Characters 14 to 25 are " acorn gues": the blank in front does not count, "guest" is cut.
     assert rows(corpus.spans) == [("pmul1", 0, "system", "hotel", "", "name", "acorn guest", 3, 4)]
     assert any("1 spans that end within a white-space token" in n for n in corpus.notes)
     assert any("1 slots copied from another slot" in n for n in corpus.notes)
@@ -330,7 +330,9 @@ def test_broken_schema(schema):
     "entry", [[], {"dialog_act": {"A-b": [["x"]]}}, {"span_info": [[1, 2]]}, {"dialog_act": {"A": 3}}]
 )
 def test_broken_acts(entry):
-    with pytest.raises(CorpusError, match="dialogue PMUL1.json, turn 0: dialogue acts: expected dialog_act"):
+    with pytest.raises(
+        CorpusError, match=r"dialogue PMUL1\.json, turn 0: dialogue acts: expected dialog_act"
+    ):
         load(talk(), dialog_acts={"PMUL1.json": {"1": entry}})
 
 

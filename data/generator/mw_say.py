@@ -9,8 +9,8 @@ from __future__ import annotations
 import mw_system_text as system
 import mw_user_text as user
 from dice import Dice
-from mw_values import NUMBERS, STATE_SLOT, TYPE_SUFFIX, ZH_NUMBERS, hidden, same, time_of, value_of
-from mw_world import ZH_NAMES, search, title, zh_address
+from mw_values import LOOSE, NUMBERS, STATE_SLOT, TYPE_SUFFIX, ZH_NUMBERS, hidden, same, time_of, value_of
+from mw_world import ZH_NAMES, title, zh_address
 from text import EMPTY, Pair, Utterance, Value, both, chain, fill, listing, say
 
 _COMFORT = {
@@ -21,7 +21,7 @@ _COMFORT = {
 }
 
 
-def value(dice: Dice, act: str, slot: str, text: str, loose: float = 0.17) -> Pair:
+def value(dice: Dice, act: str, slot: str, text: str, loose: float = LOOSE) -> Pair:
     """Any value of any slot, worded at random."""
     kind = STATE_SLOT[slot][2] if slot in STATE_SLOT else "same"
     if kind == "type":
@@ -165,7 +165,7 @@ def journey(dice: Dice, act: str, wants: dict[str, str], names: dict[str, tuple[
     zh = [*v["Day"][1]] if "Day" in v else []
     zh += ["从", *v["Depart"][1]] if "Depart" in v else []
     zh += [("到" if "Depart" in v else "去"), *v["Dest"][1]] if "Dest" in v else []
-    zh += ["出发"] if "Depart" in v and "Dest" not in v else []
+    zh += ["出发"] if "Depart" in v and "Dest" not in v and "Leave" not in v else []
     for slot, t_en, t_zh in times:
         if slot in v:
             pair = fill((t_en, t_zh), v=v[slot])
@@ -319,6 +319,3 @@ def _closing(dice: Dice, act: str, share: float) -> tuple[Pair, tuple]:
         return EMPTY, ()
     return say(dice, system.ASK_BOOKING if act == "Booking-Inform" else system.ASK_MORE), ((act, "none", "none"),)
 
-
-def count_fitting(database: list[dict], wants: dict[str, str]) -> int:
-    return len(search(database, wants))

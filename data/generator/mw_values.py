@@ -11,7 +11,7 @@ from dice import Dice
 from text import Pair, Value
 
 #: Share of values that are put loosely where a loose wording exists.
-LOOSE = 0.17
+LOOSE = 0.25
 
 DAYS = {
     "monday": "星期一",

@@ -71,8 +71,6 @@ def fetch(
 
     Examples
     --------
-    >>> fetch("sample/crosswoz", parts=["test"])["status"].tolist()  # doctest: +SKIP
-    ['comes with dialogeval']
     >>> fetch("crosswoz", progress="loud")
     Traceback (most recent call last):
     ...

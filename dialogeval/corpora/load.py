@@ -133,7 +133,8 @@ def _load_known(name: str, split: str, home: str | os.PathLike[str] | None, gold
 
 def _load_path(path: Path, split: str, gold: str) -> Corpus:
     """Load what the user points at: recognise the layout first, then the format."""
-    described = {"name": path.name.split(".")[0] or "corpus", "version": "", "split": split, "language": ""}
+    name = path.resolve().name if path.is_dir() else path.name.split(".")[0]
+    described = {"name": name or "corpus", "version": "", "split": split, "language": ""}
     if path.is_dir():
         return _load_folder(path, split, gold, described)
     data = read_archive = path.read_bytes()
@@ -142,8 +143,9 @@ def _load_path(path: Path, split: str, gold: str) -> Corpus:
         by_name = {Path(m).name: m for m in members}
         if "data.json" in by_name and ("testListFile.txt" in by_name or "testListFile.json" in by_name):
             return _load_official(path, members, by_name, split, described)
-        if "data.json" in by_name and "ontology.json" in by_name:
-            raw = _parse(members[by_name["data.json"]](), path)
+        dialogues = by_name.get("dialogues.json", by_name.get("data.json"))
+        if dialogues and "ontology.json" in by_name:
+            raw = _parse(members[dialogues](), path)
             ontology = _parse(members[by_name["ontology.json"]](), path)
             source = Source(path=path.name, sha256=hashlib.sha256(data).hexdigest())
             return unified.read(raw, **described | {"language": "en"}, source=source, file=path, ontology=ontology)

@@ -201,7 +201,16 @@ def _read_state(
     if not isinstance(values_of, dict):
         expected = "an object with slot_values, {slot: [values]}"
         raise CorpusError(f"state of {service}", expected=expected, got=show(state), **place)
+    prefix = f"{service}-"
     for slot, values in values_of.items():
+        if (
+            values.__class__ is list
+            and len(values) == 1
+            and values[0].__class__ is str
+            and values[0] not in ABSENT
+        ):
+            rows["states"].append((key, turn, service, slot.removeprefix(prefix), values[0]))  # nearly all
+            continue
         if not isinstance(values, list) or not all(v.__class__ is str for v in values):
             problem = f"value of {service}, {slot}"
             raise CorpusError(problem, expected="a list of strings", got=show(values), **place)

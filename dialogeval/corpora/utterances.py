@@ -103,23 +103,23 @@ def turns_of(
         raise CorpusError(
             "", file=file, dialogue=original, expected="turns, a list of utterances", got=show(utterances)
         )
-    for number, utterance in enumerate(utterances):
+
+    def fault(problem: str, number: int, expected: str, got: object, mend: str | None = None) -> CorpusError:
         place: dict[str, Any] = {"file": file, "dialogue": original, "turn": number // 2}
+        return CorpusError(
+            f"{problem}utterance {number}", expected=expected, got=show(got), mend=mend, **place
+        )
+
+    for number, utterance in enumerate(utterances):
         if not isinstance(utterance, dict) or not isinstance(utterance.get("utterance"), str):
-            got = show(utterance.get("utterance") if isinstance(utterance, dict) else utterance)
-            raise CorpusError(f"utterance {number}", expected="an object with a text", got=got, **place)
+            got = utterance.get("utterance") if isinstance(utterance, dict) else utterance
+            raise fault("", number, "an object with a text", got)
         if utterance.get("speaker") != speakers[number % 2]:
-            problem, expected = (
-                f"speaker of utterance {number}",
-                f"{speakers[number % 2]} (speakers alternate)",
-            )
-            raise CorpusError(problem, expected=expected, got=show(utterance.get("speaker")), **place)
+            expected = f"{speakers[number % 2]} (speakers alternate)"
+            raise fault("speaker of ", number, expected, utterance.get("speaker"))
         index = utterance.get(number_key, number)
         if isinstance(index, bool) or str(index) != str(number):
-            problem = f"{number_key} of utterance {number}"
-            raise CorpusError(
-                problem, expected=str(number), got=show(index), mend="sort the utterances", **place
-            )
+            raise fault(f"{number_key} of ", number, str(number), index, "sort the utterances")
     for first in range(0, len(utterances), 2):
         yield first // 2, utterances[first], utterances[first + 1] if first + 1 < len(utterances) else None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import chain, count
 from typing import Any
 
@@ -119,11 +120,7 @@ def splitter(name: str) -> Callable[[str], list[str]]:
         raise UnknownNameError("tokenizer", name, TOKENIZERS)
     if name == "space":
         return str.split
-    from sacrebleu.metrics import BLEU
-
-    tokenize = BLEU(tokenize=name).tokenizer
-    # sacreBLEU strips the end of a segment before it tokenises; 13a is sensitive to a last newline.
-    return lambda text: tokenize(text.rstrip()).split()
+    return _sacrebleu_splitter(name)
 
 
 def encode(texts: Iterable[str], tokenizer: str = "space") -> tuple[np.ndarray, np.ndarray]:
@@ -160,3 +157,13 @@ def encode(texts: Iterable[str], tokenizer: str = "space") -> tuple[np.ndarray, 
 
     codes = np.fromiter(map(vocabulary.__getitem__, chain.from_iterable(token_lists())), dtype=np.int64)
     return codes, np.array(lengths, dtype=np.int64)
+
+
+@cache
+def _sacrebleu_splitter(name: str) -> Callable[[str], list[str]]:
+    """One tokeniser a process: it remembers its texts, so references are tokenised once for all systems."""
+    from sacrebleu.metrics import BLEU
+
+    tokenize = BLEU(tokenize=name).tokenizer
+    # sacreBLEU strips the end of a segment before it tokenises; 13a is sensitive to a last newline.
+    return lambda text: tokenize(text.rstrip()).split()

@@ -1,0 +1,174 @@
+"""State tracking: the card's recipes, the published values, and what must hold for any input."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import recipes
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dialogeval as de
+from dialogeval.errors import UnknownNameError, UsageError
+from dialogeval.metrics.state import STATE_METRICS, score_lists, slot_f1_metric
+from dialogeval.metrics.states import pair_states
+
+SYSTEMS = ("ubar", "augpt", "damd", "pptod")
+triples = st.tuples(st.sampled_from("ab"), st.sampled_from(["area", "name", "día"]), st.sampled_from("xyz"))
+turn = st.tuples(st.sets(triples, max_size=5), st.sets(triples, max_size=5))
+turns = st.lists(turn, min_size=1, max_size=8)
+
+
+def load_case(folder: Path, name: str) -> tuple[list[set], list[set], list[str]]:
+    with gzip.open(folder / "states" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    gold = [{tuple(t) for t in r["gold"]} for r in rows]
+    return [{tuple(t) for t in r["pred"]} for r in rows], gold, [r["dialogue_id"] for r in rows]
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_published_scorers(real_cases: Path, system: str) -> None:
+    expected = json.loads((real_cases / "states/expected.json").read_text())[system]
+    scores = de.score(None, de.load_predictions(real_cases / f"states/{system}.jsonl.gz"), "lin2021", resamples=0)
+    wanted = {
+        "joint_goal_accuracy": expected["joint_goal_accuracy"],
+        "slot_f1": expected["slot_f1_card"],
+        "slot_precision": expected["micro"]["precision"],
+        "slot_recall": expected["micro"]["recall"],
+        "slot_f1_micro": expected["micro"]["f1"],
+    }
+    assert {k: scores[k] for k in wanted} == pytest.approx(wanted, abs=1e-9)
+    assert scores.coverage.turns_scored == expected["turns"]
+    assert scores.coverage.dialogues_scored == expected["dialogues"]
+    sums = scores.counts[STATE_METRICS["slot_precision"].counts].sum()
+    assert (sums["tp"], sums["fp"], sums["fn"]) == tuple(expected["micro"][k] for k in ("tp", "fp", "fn"))
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_lists_tables_and_recipe_agree_on_real_predictions(real_cases: Path, system: str) -> None:
+    pred, gold, _ = load_case(real_cases, system)
+    scores = de.score(None, de.load_predictions(real_cases / f"states/{system}.jsonl.gz"), resamples=0)
+    for value, truth in (
+        (de.joint_goal_accuracy(pred, gold), recipes.joint_goal_accuracy(pred, gold)),
+        (de.slot_f1(pred, gold), recipes.slot_f1(pred, gold)),
+    ):
+        assert value == pytest.approx(truth, abs=1e-12)
+    assert scores["joint_goal_accuracy"] == de.joint_goal_accuracy(pred, gold)
+    assert scores["slot_f1"] == pytest.approx(de.slot_f1(pred, gold), abs=1e-12)
+    assert {k: scores[k] for k in de.slot_scores(pred, gold)} == de.slot_scores(pred, gold)
+
+
+@given(turns)
+def test_recipes_on_random_states(rows: list[tuple[set, set]]) -> None:
+    pred, gold = [p for p, _ in rows], [g for _, g in rows]
+    assert de.joint_goal_accuracy(pred, gold) == pytest.approx(recipes.joint_goal_accuracy(pred, gold))
+    assert de.slot_f1(pred, gold) == pytest.approx(recipes.slot_f1(pred, gold))
+    micro = tuple(de.slot_scores(pred, gold).values())
+    assert micro == pytest.approx(recipes.micro(pred, gold))
+
+
+@given(turns, st.sampled_from(["gold", "union"]), st.sampled_from(["name", "domain-slot"]), st.sampled_from("01"))
+def test_switches_of_slot_f1(rows: list[tuple[set, set]], slots: str, keyed: str, empty: str) -> None:
+    pred, gold = [p for p, _ in rows], [g for _, g in rows]
+    for choice in (empty, "skip"):
+        value = de.slot_f1(pred, gold, slots=slots, keyed=keyed, empty=choice)
+        assert value == pytest.approx(recipes.slot_f1_switched(pred, gold, slots, keyed, choice))
+
+
+@given(turns)
+def test_bounds_symmetry_and_gold_against_itself(rows: list[tuple[set, set]]) -> None:
+    pred, gold = [p for p, _ in rows], [g for _, g in rows]
+    for key, metric in STATE_METRICS.items():
+        assert 0 <= score_lists(metric, pred, gold) <= 1, key
+    assert de.joint_goal_accuracy(pred, gold) == de.joint_goal_accuracy(gold, pred)
+    ours, mirrored = de.slot_scores(pred, gold), de.slot_scores(gold, pred)
+    assert ours["slot_precision"] == mirrored["slot_recall"]
+    assert ours["slot_f1_micro"] == mirrored["slot_f1_micro"]
+    assert de.joint_goal_accuracy(gold, gold) == 1
+    assert de.slot_f1(gold, gold, empty="1") == 1
+
+
+@given(turns, st.randoms(use_true_random=False))
+def test_order_of_rows_and_turns_does_not_matter(rows: list[tuple[set, set]], random: object) -> None:
+    ids = [f"d{i % 3}" for i in range(len(rows))]
+    frames = {}
+    for side, at in (("pred", 0), ("gold", 1)):
+        data = [(i, n, *t) for n, (i, row) in enumerate(zip(ids, rows, strict=True)) for t in row[at]]
+        frames[side] = pd.DataFrame(data, columns=["dialogue_id", "turn", "domain", "slot", "value"])
+    index = pd.DataFrame({"dialogue_id": ids, "turn": range(len(rows))})
+    shuffled = [f.sample(frac=1, random_state=random.randrange(2**31)) for f in (index, frames["gold"], frames["pred"])]
+    for metric in STATE_METRICS.values():
+        a = metric.counts(pair_states(index, frames["gold"], frames["pred"])).sum()
+        b = metric.counts(pair_states(*shuffled)).sum()
+        pd.testing.assert_series_equal(a, b)
+
+
+@given(turns)
+def test_counts_of_dialogues_add_up_to_the_whole(rows: list[tuple[set, set]]) -> None:
+    pred, gold = [p for p, _ in rows], [g for _, g in rows]
+    half = len(rows) // 2
+    for metric in (STATE_METRICS["joint_goal_accuracy"], STATE_METRICS["slot_f1"]):
+        from dialogeval.metrics.states import pair_states_from_lists as pair
+
+        whole = metric.counts(pair(pred, gold)).sum()
+        parts = metric.counts(pair(pred[:half], gold[:half])).sum() + metric.counts(pair(pred[half:], gold[half:])).sum()
+        pd.testing.assert_series_equal(whole, parts)
+
+
+def test_worked_by_hand() -> None:
+    gold = [
+        {("hotel", "area", "north")},
+        {("hotel", "area", "north"), ("hotel", "stars", "4")},
+        {("hotel", "area", "north"), ("hotel", "stars", "4"), ("train", "day", "monday")},
+        set(),
+    ]
+    pred = [
+        {("hotel", "area", "north")},
+        {("hotel", "area", "north"), ("hotel", "stars", "5")},
+        {("hotel", "area", "north"), ("hotel", "stars", "4"), ("taxi", "day", "monday")},
+        {("hotel", "area", "north")},
+    ]
+    assert de.joint_goal_accuracy(pred, gold) == 1 / 4
+    # Turn by turn: 1, one of two slots, all three names although the domain is wrong, empty gold.
+    assert de.slot_f1(pred, gold) == (1 + 1 / 2 + 1 + 0) / 4
+    assert de.slot_f1(pred, gold, keyed="domain-slot") == pytest.approx((1 + 1 / 2 + 2 / 3 + 0) / 4)
+    assert de.slot_f1(pred, gold, empty="skip") == pytest.approx((1 + 1 / 2 + 1) / 3)
+    assert de.slot_f1(pred, gold, slots="union") == (1 + 1 / 2 + 1 + 0) / 4
+    assert de.slot_scores(pred, gold) == {
+        "slot_precision": 4 / 7,
+        "slot_recall": 4 / 6,
+        "slot_f1_micro": pytest.approx(8 / 13),
+    }
+
+
+def test_no_turns_and_empty_states() -> None:
+    assert de.joint_goal_accuracy([], []) == 0
+    assert de.joint_goal_accuracy([set()], [set()]) == 1
+    assert de.slot_f1([set()], [set()]) == 0
+    assert de.slot_scores([set()], [set()])["slot_f1_micro"] == 0
+
+
+@pytest.mark.parametrize(
+    ("predictions", "golds", "message"),
+    [
+        ([set()], [], "expected one prediction and one gold state a turn, got 1 predictions, 0 golds"),
+        (["hotel"], [set()], "prediction 0: expected a set of triples, got a string 'hotel'"),
+        ([{("hotel", "area")}], [set()], "expected (domain, slot, value), three strings"),
+        ([{("hotel", "stars", 4)}], [set()], "prediction 0: expected (domain, slot, value), three strings"),
+        ([set()], [{"hotel": {}}], "gold 0: expected a set of triples, got an object"),
+        ([None], [set()], "prediction 0: expected a set of triples, got null"),
+    ],
+)
+def test_lists_of_the_wrong_kind(predictions: list, golds: list, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        de.joint_goal_accuracy(predictions, golds)
+    assert message in str(caught.value)
+
+
+def test_unknown_switch() -> None:
+    with pytest.raises(UnknownNameError, match="slot_f1's empty 'ski': did you mean skip"):
+        slot_f1_metric(empty="ski")
