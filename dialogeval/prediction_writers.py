@@ -11,6 +11,7 @@ import gzip
 import io
 import os
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +81,9 @@ def save_predictions(predictions: Predictions, path: str | os.PathLike[str], for
         raise UsageError(
             f"format {format} is JSON", expected="a path that ends in .json", got=repr(path.name)
         )
-    if predictions.states is None and (
-        format in ("trade", "gt-pr", "convlab", "dstc9") or not _any(predictions)
-    ):
+    if predictions.states is None and predictions.responses is None:
+        raise UsageError(f"{predictions.name} has nothing to write")
+    if predictions.states is None and "responses" not in _HOLDS[format]:
         raise UsageError(f"{predictions.name} has no states to write in format {format}")
     if format == "pairs" and predictions.gold is None:
         raise UsageError(
@@ -192,9 +193,7 @@ def lost(predictions: Predictions, format: str) -> list[str]:
         out.append(
             f"the turn numbers of {gaps.nunique():,} dialogues that skip some (the first is {gaps.iloc[0]})"
         )
-    if format in ("trade", "gt-pr"):
-        out += _unsplittable(predictions) if format == "trade" else []
-    return out
+    return out + (_unsplittable(predictions) if format == "trade" else [])
 
 
 def _unsplittable(predictions: Predictions) -> list[str]:
@@ -203,10 +202,6 @@ def _unsplittable(predictions: Predictions) -> list[str]:
     names = [t[c] for t in tables if t is not None for c in ("domain", "slot")]
     bad = sorted({n for column in names for n in column.unique() if "-" in n})
     return [f"names with a hyphen ({', '.join(map(repr, bad[:3]))})"] if bad else []
-
-
-def _any(predictions: Predictions) -> bool:
-    return predictions.states is not None or predictions.responses is not None
 
 
 def _encode(content: Any, format: str, ending: str) -> bytes:
@@ -258,4 +253,5 @@ def _write(path: Path, data: bytes) -> None:
     except OSError as error:
         raise DataFileError(f"cannot be written ({error.strerror or error})", file=path) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()

@@ -41,6 +41,12 @@ _ENDINGS = {
     "predictions",
     *FORMATS,
 }
+#: Keys of a turn that tell a format.
+_MARKS = {
+    "mwzeval": {"response", "state", "active_domains"},
+    "trade": {"turn_belief", "pred_bs_ptr"},
+    "gt-pr": {"gt", "pr"},
+}
 #: Text of an unquoted CSV cell that means "nothing here".
 _NULLS = ["", "nan", "NaN", "<NA>", "null"]
 
@@ -166,26 +172,28 @@ def _rows_fit(names: set[str]) -> list[str]:
 
 def _dialogues_fit(document: dict[str, Any]) -> tuple[list[str], str]:
     """Return the formats that the first telling turn fits, and a description of it."""
-    marks = {"mwzeval": {"response", "state", "active_domains"}, "trade": {"turn_belief", "pred_bs_ptr"}}
-    marks["gt-pr"] = {"gt", "pr"}
-    bare: list[str] = []
+    bare = False
     seen = ""
     for name, turns in document.items():
-        if isinstance(turns, dict):
-            turns = {k: t for k, t in turns.items() if k.isdecimal()} or {"": turns}
-        cells = turns.items() if isinstance(turns, dict) else enumerate(turns if isinstance(turns, list) else ())
-        seen = seen or f"dialogue {name}: {show(turns)}" * (not isinstance(turns, dict))
-        for number, turn in cells:
-            what = f"dialogue {name}, turn {number}: {_outline(turn)}" if number != "" else f"dialogue {name}: {_outline(turn)}"
-            if number == "":
-                return [], what
-            if isinstance(turn, dict) and turn:
-                return [f for f, keys in marks.items() if keys & turn.keys()] or ["dstc9"], what
-            if isinstance(turn, list) and turn:
-                return ["dstc9"], what
-            if turn is None or turn == {} or turn == []:
-                bare = ["dstc9"]
-    return bare, seen
+        if isinstance(turns, dict) and turns and not any(k.isdecimal() for k in turns):
+            return [], f"dialogue {name}: {_outline(turns)}"
+        if not isinstance(turns, (dict, list)):
+            seen = seen or f"dialogue {name}: {show(turns)}"
+            continue
+        for number, turn in turns.items() if isinstance(turns, dict) else enumerate(turns):
+            where = f"dialogue {name}, turn {number}"
+            if isinstance(turn, (dict, list)) and turn:
+                keys = set(turn) if isinstance(turn, dict) else set()
+                return [f for f, marks in _MARKS.items() if marks & keys] or [
+                    "dstc9"
+                ], f"{where}: {_outline(turn)}"
+            if turn:
+                seen = seen or f"{where}: {show(turn)}"
+            else:
+                bare = True
+        bare = bare or not turns
+    # Turns without any field, empty or null, stand in format dstc9 only; its reader says what is wrong.
+    return ["dstc9"] if bare else [], seen
 
 
 def _outline(value: Any) -> str:

@@ -33,9 +33,11 @@ CUE_COUNT = 3
 #: Mentions with the prior's odds that are added to those of a cue.
 SHRINK = 10
 #: Weight of each kind of cue: words of one utterance depend on each other and would outvote the rest.
-KINDS = {"left": 1.0, "right": 1.0, "user": 0.3, "asked": 0.3, "state": 1.0}
+KINDS = {"left": 1.0, "right": 1.0, "user": 0.5, "asked": 0.2, "state": 1.0}
 
 Slot = tuple[str, str]
+#: (kind, word)
+Cue = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,9 @@ def train_value_matcher(corpus: Corpus) -> ValueMatcher:
     ['north', 'cheap']
     """
     if corpus.states.empty:
-        raise UsageError("the training corpus has no states", file=corpus.id, mend="train on an annotated split")
+        raise UsageError(
+            "the training corpus has no states", file=corpus.id, mend="train on an annotated split"
+        )
     turns = list(_dialogues(corpus))
     values = _learn_values(turns)
     lexicon, slots = _lexicon(values), _slots_by_value(values)
@@ -98,11 +102,19 @@ def train_value_matcher(corpus: Corpus) -> ValueMatcher:
         state: dict[Slot, str] = {}
         active, system = "", ""
         for turn in dialogue:
+            labels: Counter[tuple[Slot, str, bool]] = Counter()
             for mention in _mentions(turn.user, system, lexicon):
                 for slot in slots[mention.value]:
                     right = turn.new.get(slot) == mention.value
-                    features = _features(slot, mention, turn.user, system, state, active)
-                    (hits if right else misses).update((slot, mention.source, *f) for f in features)
+                    labels[slot, mention.source, right] += 1
+                    counter = hits if right else misses
+                    for kind, cue in _near_cues(slot, mention, state, active):
+                        counter[slot, mention.source, kind, cue] += 1
+            words = _turn_cues(turn.user, system)
+            for (slot, source, right), count in labels.items():
+                counter = hits if right else misses
+                for kind, cue in words:
+                    counter[slot, source, kind, cue] += count
             state, system = turn.state, turn.system
             active = next(reversed(turn.new), (active, ""))[0]
     return ValueMatcher(values, _weigh(hits, misses))
@@ -133,25 +145,26 @@ def value_matching_tracker(model: ValueMatcher, corpus: Corpus) -> Predictions:
     """
     lexicon, slots = _lexicon(model.values), _slots_by_value(model.values)
     names = ("domain", "slot", "source", "kind", "cue", "weight")
-    weights = {
-        ((domain, slot), source, kind, cue): weight
-        for domain, slot, source, kind, cue, weight in zip(*(model.cues[n] for n in names), strict=True)
-    }
+    weights: dict[tuple[Slot, str], dict[Cue, float]] = defaultdict(dict)
+    for domain, slot, source, kind, cue, weight in zip(*(model.cues[n] for n in names), strict=True):
+        weights[(domain, slot), source][kind, cue] = KINDS.get(kind, 1.0) * weight
     rows = []
     for dialogue in _dialogues(corpus):
         state: dict[Slot, str] = {}
         active, system = "", ""
         for turn in dialogue:
             best: dict[Slot, tuple[float, str]] = {}
+            words = _turn_cues(turn.user, system)
+            shared: dict[tuple[Slot, str], float] = {}
             for mention in _mentions(turn.user, system, lexicon):
                 scored = []
                 for slot in slots[mention.value]:
-                    features = _features(slot, mention, turn.user, system, state, active)
-                    score = math.fsum(
-                        KINDS.get(kind, 1.0) * weights.get((slot, mention.source, kind, cue), 0.0) for kind, cue in features
-                    )
-                    scored.append((round(score, 9), slot))
-                score, slot = max(scored, key=lambda pair: (pair[0], pair[1]))
+                    key = (slot, mention.source)
+                    if key not in shared:
+                        shared[key] = _total(weights.get(key, {}), words)
+                    near = _total(weights.get(key, {}), _near_cues(slot, mention, state, active))
+                    scored.append((round(shared[key] + near, 6), slot))
+                score, slot = max(scored)
                 if score > 0 and score >= best.get(slot, (0.0, ""))[0]:
                     best[slot] = (score, mention.value)
             for slot, (_, value) in best.items():
@@ -159,7 +172,9 @@ def value_matching_tracker(model: ValueMatcher, corpus: Corpus) -> Predictions:
                 active = slot[0]
             system = turn.system
             rows += [(turn.dialogue_id, turn.turn, *slot, value) for slot, value in state.items()]
-    return Predictions("value-matching", corpus.turns[["dialogue_id", "turn"]], table("states", rows), format="baseline")
+    return Predictions(
+        "value-matching", corpus.turns[["dialogue_id", "turn"]], table("states", rows), format="baseline"
+    )
 
 
 @dataclass(frozen=True)
@@ -240,7 +255,11 @@ def _phrases(text: str) -> set[str]:
 
 def _lexicon(values: pd.DataFrame) -> Lexicon[str]:
     """Let each surface stand for the value that it was seen with most often."""
-    ranked = values.groupby(["surface", "value"], sort=True)["count"].sum().sort_values(ascending=False, kind="stable")
+    ranked = (
+        values.groupby(["surface", "value"], sort=True)["count"]
+        .sum()
+        .sort_values(ascending=False, kind="stable")
+    )
     meaning: dict[str, str] = {}
     for surface, value in ranked.index:
         meaning.setdefault(surface, value)
@@ -284,22 +303,24 @@ def _mention(text: str, start: int, end: int, value: str, source: str) -> _Menti
     return _Mention(value, source, left, tuple(split_tokens(text[end : end + 30])[:2]))
 
 
-def _features(
-    slot: Slot, mention: _Mention, user: str, system: str, state: Mapping[Slot, str], active: str
-) -> list[tuple[str, str]]:
-    features = [("prior", "")]
-    features += [("left", word) for word in dict.fromkeys(mention.left)]
-    features += [("right", word) for word in dict.fromkeys(mention.right)]
-    features += [("user", word) for word in _words(user)]
-    features += [("asked", word) for word in _words(system)]
-    features.append(("state", "same domain" if slot[0] == active else "other domain" if active else "no domain yet"))
+def _turn_cues(user: str, system: str) -> list[Cue]:
+    """Return the cues that all mentions of a turn share."""
+    cues = [("user", word) for word in dict.fromkeys(split_tokens(user))]
+    return cues + [("asked", word) for word in dict.fromkeys(split_tokens(system))]
+
+
+def _near_cues(slot: Slot, mention: _Mention, state: Mapping[Slot, str], active: str) -> list[Cue]:
+    """Return the cues of one mention, as a value of one slot."""
+    domain = "same domain" if slot[0] == active else "other domain" if active else "no domain yet"
     held = state.get(slot)
-    features.append(("state", "free" if held is None else "holds this" if held == mention.value else "holds another"))
-    return features
+    filled = "free" if held is None else "holds this" if held == mention.value else "holds another"
+    cues = [("prior", ""), ("state", domain), ("state", filled)]
+    cues += [("left", word) for word in dict.fromkeys(mention.left)]
+    return cues + [("right", word) for word in dict.fromkeys(mention.right)]
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(split_tokens(text)))
+def _total(weights: Mapping[Cue, float], cues: Iterable[Cue]) -> float:
+    return math.fsum(weights.get(cue, 0.0) for cue in cues)
 
 
 def _weigh(hits: Counter[tuple], misses: Counter[tuple]) -> pd.DataFrame:

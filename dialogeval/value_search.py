@@ -153,15 +153,19 @@ def find_known(text: str, lexicon: Lexicon[T]) -> list[tuple[int, int, T]]:
     """
     found = []
     for at in range(len(text)):
+        if at and _joined(text[at - 1], text[at], text[at - 2 : at - 1]):
+            continue  # inside a word, whatever the length
         # A single character is its own beginning: "2" stands under "2", not under "2 ".
         for start in (text[at : at + 2], text[at]):
             lengths, values = lexicon.get(start, ((), {}))
-            match = next(
-                (n for n in lengths if text[at : at + n] in values and is_whole(text, at, at + n)), 0
-            )
-            if match:
-                found.append((at, at + match, values[text[at : at + match]]))
-                break
+            for length in lengths:
+                part = text[at : at + length]
+                if part in values and is_whole(text, at, at + length):
+                    found.append((at, at + length, values[part]))
+                    break
+            else:
+                continue
+            break
     return found
 
 

@@ -72,7 +72,7 @@ def load_corpus(
     if gold not in crosswoz.GOLDS:
         raise UnknownNameError("gold state", gold, crosswoz.GOLDS)
     name = str(name_or_path)
-    with _collection_paused():
+    with collection_paused():
         if isinstance(name_or_path, str) and name in catalog.catalog():
             return _load_known(name, split, home, gold)
         if not Path(name_or_path).exists():
@@ -82,7 +82,7 @@ def load_corpus(
 
 
 @contextmanager
-def _collection_paused() -> Iterator[None]:
+def collection_paused() -> Iterator[None]:
     """Pause garbage collection: a parsed corpus is a million small objects without cycles."""
     was_on = gc.isenabled()
     gc.disable()

@@ -1,0 +1,53 @@
+"""How long a corpus split takes to become tables, against `json.loads` of the same bytes.
+
+Both start from the unpacked bytes in memory; ours includes parsing, checking and all tables. The
+two run turn about and the best of several runs counts.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import time
+
+from dialogeval.corpora import catalog, crosswoz, multiwoz
+from dialogeval.corpora.load import collection_paused
+from dialogeval.files import parse_json, read_bytes
+
+RUNS = 5
+READERS = {"multiwoz": multiwoz.read, "crosswoz": crosswoz.read}
+
+
+def main() -> int:
+    """Measure every corpus whose test split is here."""
+    for name, entry in catalog.catalog().items():
+        if entry.family not in READERS or "test" not in entry.files:
+            continue
+        path = catalog.local_file(name, "test")
+        if not path.exists():
+            continue
+        data = read_bytes(path)
+        ours, theirs = [], []
+        for _ in range(RUNS):
+            theirs.append(timed(lambda: json.loads(data)))  # noqa: B023
+            ours.append(timed(lambda: read(data, name, entry.language, entry.family)))  # noqa: B023
+        ratio = min(ours) / min(theirs)
+        print(
+            f"reading {name:18} {len(data) / 1e6:5.1f} MB: tables {min(ours) * 1e3:5.0f} ms, "
+            f"json.loads {min(theirs) * 1e3:5.0f} ms, ratio {ratio:.2f} (target 1.2)"
+        )
+    return 0
+
+
+def read(data: bytes, name: str, language: str, family: str) -> None:
+    """Parse and read as `load_corpus` does."""
+    with collection_paused():
+        READERS[family](parse_json(data, name, keys="unchecked"), name=name, language=language)
+
+
+def timed(work) -> float:  # noqa: ANN001
+    """Run and return seconds of processor time."""
+    gc.collect()
+    start = time.process_time()
+    work()
+    return time.process_time() - start
