@@ -1,9 +1,9 @@
 """Looking at a corpus before anything is scored on it: tables in, tables out.
 
 In: a `Corpus`. Out: one small table a question: how many dialogues and utterances against what was
-published, which domains, how long, which slots and values, how much of that the ontology knows, XX What looks odd in the annotation is
-`dialogeval.oddities`; figures are `dialogeval.plots`. Every number is a count of rows of
-the corpus's own tables; nothing is normalised unless the function says so.
+published, which domains, how long, which slots and values, how much of that the ontology knows, how
+the state grows. What stands there twice or looks odd is `dialogeval.oddities`; figures are
+`dialogeval.plots`. Every number is a count of rows of the corpus's own tables; nothing is normalised.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ __all__ = [
     "counts_against_published",
     "domains_per_dialogue",
     "domains_table",
-    "length_unit",
     "missing_values",
     "slots_table",
     "state_growth",
@@ -163,25 +162,6 @@ def turns_per_dialogue(corpus: Corpus) -> pd.Series:
     return corpus.turns.groupby("dialogue_id", sort=False).size().rename("turns")
 
 
-def length_unit(corpus: Corpus) -> str:
-    """Return what `tokens_per_utterance` counts: ``characters`` in Chinese, ``tokens`` elsewhere.
-
-    Parameters
-    ----------
-    corpus : Corpus
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> length_unit(Corpus("toy", language="zh"))
-    'characters'
-    """
-    return "characters" if corpus.language.startswith("zh") else "tokens"
-
-
 def tokens_per_utterance(corpus: Corpus) -> pd.DataFrame:
     """Measure the length of every utterance.
 
@@ -192,27 +172,28 @@ def tokens_per_utterance(corpus: Corpus) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row an utterance; columns dialogue_id, turn, speaker (``user`` or ``system``) and
-        ``length``: tokens split on white space, or, as Chinese is written without spaces, the
-        characters that are not white space (see `length_unit`).
+        A row an utterance; columns dialogue_id, turn, speaker (``user`` or ``system``), ``length``
+        and its ``unit``: ``tokens`` split on white space, or, as Chinese is written without spaces,
+        ``characters`` that are not white space.
 
     Examples
     --------
     >>> from dialogeval.tables import table
     >>> turns = table("turns", [("d", 0, "a cheap hotel", "which area ?", 0)])
     >>> tokens_per_utterance(Corpus("toy", turns=turns))
-      dialogue_id  turn speaker  length
-    0           d     0    user       3
-    1           d     0  system       3
+      dialogue_id  turn speaker  length    unit
+    0           d     0    user       3  tokens
+    1           d     0  system       3  tokens
     """
-    characters = length_unit(corpus) == "characters"
+    characters = corpus.language.startswith("zh")
     parts = []
     for speaker in ("user", "system"):
         # A plain loop over the strings: pandas' own split builds a column of lists first.
         words = [text.split() for text in corpus.turns[speaker]]
         lengths = [sum(map(len, w)) if characters else len(w) for w in words]
         parts.append(corpus.turns[_PLACE].assign(speaker=speaker, length=pd.Series(lengths, dtype="int64")))
-    return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
+    lengths_of_all = pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
+    return lengths_of_all.assign(unit="characters" if characters else "tokens")
 
 
 def slots_table(corpus: Corpus) -> pd.DataFrame:

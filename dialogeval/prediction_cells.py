@@ -6,6 +6,7 @@ stand twice, fields that only some turns have, texts that are not text.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -67,7 +68,6 @@ def build(
     format: str,
     strings: str = "refuse",
     unit: str = "line",
-    sha256: str = "",
     unused: Counter[str] | None = None,
     notes: Sequence[str] = (),
 ) -> Predictions:
@@ -85,8 +85,6 @@ def build(
         As in `read_state`.
     unit : str
         What `Cell.line` counts: "line", "row" or "item".
-    sha256 : str
-        Checksum of the file, for the source of its own gold.
     unused : collections.Counter, optional
         Fields of the file that no table takes, with the number of turns that have them.
     notes : sequence of str
@@ -128,9 +126,9 @@ def build(
     if gold is not None:
         gold = replace(
             gold,
-            name=name,
+            name="own",
             dialogues=table("dialogues", [(i, original, "") for i, original in originals.items()]),
-            source=Source(path=file, sha256=sha256),
+            source=Source(path=file, sha256=_fingerprint(gold)),
         )
     return Predictions(
         name=name,
@@ -258,6 +256,16 @@ def _gold_tables(cells: list[Cell], keys: Keys, repairs: Counter[str], strings: 
         layouts=table("layouts", [(n, d, s) for layout, n in layouts.items() for d, s in layout]),
         notes=("gold and predictions come from one file",),
     )
+
+
+def _fingerprint(gold: Corpus) -> str:
+    """Return a checksum of the gold itself: two systems' files with the same gold are comparable."""
+    digest = hashlib.sha256()
+    for frame in (gold.turns[["dialogue_id", "turn", "system"]], gold.states):
+        rows = frame.sort_values(list(frame.columns))
+        for name in rows:
+            digest.update("\x1f".join(rows[name].astype(str)).encode() + b"\x1e")
+    return digest.hexdigest()
 
 
 def _notes(repairs: Counter[str], unused: Counter[str], keys: Keys) -> list[str]:

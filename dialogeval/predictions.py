@@ -8,7 +8,6 @@ the file's name. Each format's reader is in `prediction_formats`, what all share
 from __future__ import annotations
 
 import gc
-import hashlib
 import io
 import os
 from collections.abc import Iterator
@@ -52,18 +51,25 @@ _NULLS = ["", "nan", "NaN", "<NA>", "null"]
 
 
 def load_predictions(
-    path: str | os.PathLike[str], format: str | None = None, name: str | None = None
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    name: str | None = None,
+    *,
+    home: str | os.PathLike[str] | None = None,
 ) -> Predictions:
     """Read what a system predicted.
 
     Parameters
     ----------
     path : path-like
-        JSON, JSON lines, CSV or Parquet, perhaps as ``.gz`` or one-file ``.zip``.
+        JSON, JSON lines, CSV or Parquet, perhaps as ``.gz`` or one-file ``.zip``; or a name such as
+        ``sample/predictions/…`` or ``predictions/multiwoz/ubar``, see `dialogeval.locate`.
     format : str, optional
         One of `FORMATS`; recognised from the content if not given.
     name : str, optional
         The system's name; the file's name without its endings if not given.
+    home : path-like, optional
+        Folder of the data, for names of the catalog.
 
     Returns
     -------
@@ -90,6 +96,7 @@ def load_predictions(
     """
     if format is not None and format not in READERS:
         raise UnknownNameError("format", format, FORMATS)
+    path = locate_predictions(path, home)
     with _garbage_collection_paused():
         content = _parse(read_bytes(path), str(path))
         known = format or recognize(content)
@@ -100,7 +107,6 @@ def load_predictions(
             format=known,
             strings="split" if known in ("trade", "gt-pr") else "refuse",
             unit=content.unit if content.rows is not None else "item",
-            sha256=hashlib.sha256(Path(path).read_bytes()).hexdigest(),
             unused=content.unused,
             notes=content.notes,
         )

@@ -133,7 +133,7 @@ def check_table(kind: str, frame: pd.DataFrame, where: str = "table") -> pd.Data
             numbers = pd.to_numeric(column, errors="coerce")
             bad = numbers.isna() | (numbers < 0) | (numbers % 1 != 0)
             if bad.any():
-                got = show(column[bad].iloc[0])
+                got = show(column[bad].tolist()[0])
                 raise PredictionError(f"column {name}", file=where, expected="whole numbers from 0", got=got)
             out[name] = numbers.astype("int64")
         else:
@@ -329,7 +329,7 @@ class Predictions:
         own, empty values included: what counts as empty is for a protocol to say.
     active_domains : pandas.DataFrame or None
     gold : Corpus or None
-        The gold that the file itself carries (formats ``pairs``, ``gt-pr``).
+        The gold that the file itself carries (formats ``pairs``, ``trade``, ``gt-pr``, ``convlab``).
     original_ids : dict
         Dialogue id as in the file, by canonical id.
     format, path : str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cw_text as bank
-from cw_world import NEARBY, STATIONS, Place, nearby, zh_slot
+from cw_world import NEARBY, STATIONS, Place, nearby
 from dice import Dice
 from text import EMPTY, Pair, Utterance, Value, both, chain, fill, listing, say
 
@@ -36,7 +36,7 @@ def marks(act: str, slot: str, wish: Any) -> Pair:
 
 def quality(dice: Dice, act: str, slot: str, wish: Any) -> Pair:
     if slot == "type":
-        return fill(("@a {v} standard", "{v}"), v=marks(act, slot, wish))
+        return fill(("@a {v} price class", "{v}"), v=marks(act, slot, wish))
     key = "fee0" if slot == "fee" and wish[0] == "free" else slot
     return say(dice, bank.QUALITY[key], v=marks(act, slot, wish))
 
@@ -60,14 +60,21 @@ def wish(dice: Dice, domain: str, wishes: dict[str, Any], first: bool, source: s
     np = (tuple(en), tuple(zh))
     template = dice.pick(bank.OPEN[domain] if first or dice.chance(0.3) else bank.NEXT)
     pair = fill(template, np=np)
-    zh_pieces = [
-        p for i, p in enumerate(pair[1]) if not (i and p == measure and isinstance(pair[1][i - 1], str) and pair[1][i - 1].endswith("有"))
-    ]
-    pair = (pair[0], tuple(zh_pieces))
+    pair = (pair[0], _without_measure(pair[1], measure))
     if first and dice.chance(0.7):
         greeting = say(dice, bank.GREET)
         acts.append(("General|greet", "none", "none"))
     return Utterance(chain(greeting, pair), tuple(acts))
+
+
+def _without_measure(pieces: tuple, measure: str) -> tuple:
+    """Chinese drops the measure word after 有, unless another 有 would follow."""
+    out = []
+    for i, piece in enumerate(pieces):
+        before, after = pieces[i - 1] if i else "", pieces[i + 1] if i + 1 < len(pieces) else ""
+        drop = piece == measure and str(before).endswith("有") and not str(after).startswith("有")
+        out += [] if drop else [piece]
+    return tuple(out)
 
 
 def _qualities(pairs: list[Pair]) -> Pair:
@@ -91,12 +98,14 @@ def _nouns(slots: list[str]) -> Pair:
     return listing([both(*bank.NOUN[s]) for s in slots])
 
 
-def ask(dice: Dice, place: Place, slots: list[str]) -> Utterance:
+def ask(dice: Dice, place: Place, slots: list[str], choice: str = "only") -> Utterance:
+    """Ask for facts; with ``choice="many"`` the user says which of several places is meant."""
     name = mark(f"Inform|{place.domain}", "name", place.name)
     acts = tuple((f"Request|{place.domain}", s, "") for s in slots)
     if slots[0] in NEARBY:
-        return Utterance(say(dice, bank.ASK_NEARBY, name=name, things=both(*bank.THINGS[NEARBY[slots[0]]])), acts)
-    return Utterance(say(dice, bank.ASK, name=name, list=_nouns(slots)), acts)
+        templates = bank.ASK_NEARBY if choice == "only" else bank.ASK_NEARBY[:1]
+        return Utterance(say(dice, templates, name=name, things=both(*bank.THINGS[NEARBY[slots[0]]])), acts)
+    return Utterance(say(dice, bank.ASK if choice == "only" else bank.ASK_NAMED, name=name, list=_nouns(slots)), acts)
 
 
 def change(dice: Dice, domain: str, slot: str, value: Any) -> Utterance:
@@ -171,5 +180,3 @@ def taxi(dice: Dice) -> Utterance:
     act = "Inform|Taxi"
     return Utterance(say(dice, bank.TAXI_ANSWER, a=mark(act, "car type", ("#CX", "#CX")), b=mark(act, "plate number", ("#CP", "#CP"))))
 
-
-__all__ = ["ask", "by_name", "change", "facts", "metro", "nothing", "offer", "station", "taxi", "travel", "welcome", "wish", "zh_slot"]

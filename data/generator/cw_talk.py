@@ -134,7 +134,8 @@ def draw(dice: Dice, places: list[Place]) -> tuple[str, list[Sub]]:
         goal.append(sub)
     if kind.endswith("T"):
         first, second = dice.mixed(goal)[:2]
-        way = "Metro" if dice.chance(0.45) else "Taxi"
+        apart = first.place.quarter != second.place.quarter
+        way = "Metro" if apart and dice.chance(0.6) else "Taxi"
         asks = ["from station", "to station"] if way == "Metro" else ["car type", "plate number"]
         goal.append(Sub(len(goal) + 1, way, asks=asks, ends=(first.id, second.id)))
     return kind, goal
@@ -145,10 +146,8 @@ def hold(dice: Dice, places: list[Place]) -> Talk:
     talk = Talk(dice, kind, goal, places)
     for sub in goal:
         (_travel if sub.domain in ("Metro", "Taxi") else _visit)(talk, sub)
-    last = goal[-1].domain
     end = Utterance(cw_say.thank(dice), (("General|thank", "none", "none"),))
     talk.exchange(end, cw_say.welcome, "")
-    assert last
     return talk
 
 
@@ -179,11 +178,11 @@ def _visit(talk: Talk, sub: Sub) -> None:
         if any(s in NEARBY for s in group):
             group, left = group[:1], group[1:] + left
         told = [s for s in group if not dice.chance(FORGETS)] or group
-        said = cw_say.ask(dice, place, group)
-        update = {}
+        many = len(talk.state[sub.domain]["selected"]) > 1
+        said = cw_say.ask(dice, place, group, "many" if many else "only")
         tell = partial(cw_say.facts, talk=talk.places, place=place, slots=told)
         learned = _answers(talk, sub, place, told)
-        talk.exchange(said, tell, sub.domain, update=update, mentions={(sub.id, s) for s in group}, learned=learned)
+        talk.exchange(said, tell, sub.domain, found=[place], mentions={(sub.id, s) for s in group}, learned=learned)
 
 
 def _answers(talk: Talk, sub: Sub, place: Place, slots: list[str]) -> Pairs:

@@ -48,8 +48,8 @@ QUALITY = {
     "Hotel Facilities": [("{v}", "提供{v}"), ("{v} available", "有{v}")],
 }
 PICK_NEARBY = [
-    ("Among those {things}, is there one with {list}?", "这些{things}里，有{list}的吗？"),
-    ("Of the {things} you just mentioned, which one has {list}?", "刚才说的{things}中，哪家{list}？"),
+    ("Among those {things}, is there one with {list}?", "这些{things}里，哪个{list}？"),
+    ("Of the {things} you just mentioned, which one has {list}?", "刚才说的{things}中，哪个{list}？"),
 ]
 BY_NAME = [
     ("I want to go to {name}. {ask}", "我想去{name}。{ask}"),
@@ -67,6 +67,11 @@ ASK = [
     ("I'd like to know its {list}.", "我想知道它的{list}。"),
     ("Can you tell me the {list} of {name}?", "能告诉我{name}的{list}吗？"),
     ("Fine, I'll go there. What about the {list}?", "行，就去这里吧。{list}呢？"),
+]
+ASK_NAMED = [
+    ("{name} sounds good. What is its {list}?", "{name}听起来不错，它的{list}是什么？"),
+    ("I'll take {name}. Please tell me the {list}.", "那就{name}吧，请告诉我{list}。"),
+    ("Can you tell me the {list} of {name}?", "能告诉我{name}的{list}吗？"),
 ]
 ASK_NEARBY = [
     ("What {things} are there near {name}?", "{name}周边有什么{things}？"),

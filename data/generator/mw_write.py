@@ -10,7 +10,7 @@ from mw_talk import Talk, Turn
 from mw_values import ZH_ACTS, ZH_DOMAINS, ZH_SLOTS, state_slot
 from mw_world import ZH_NAMES
 from noise import RATES, Tally, changes, schedule
-from text import Utterance, acts_of, plain, tokens
+from text import Utterance, acts_of, plain, tokenised, tokens
 
 #: Slots of every domain as the metadata lists them: (book, semi).
 LAYOUT: dict[str, tuple[list[str], list[str]]] = {
@@ -152,18 +152,13 @@ def _metadata(state: dict, active: set, nones: dict, booked: dict, bus: bool) ->
     return meta, meta_zh
 
 
-def span_value(value: str) -> str:
-    """A value as it stands in span_info: tokenised like the text."""
-    return tokens((value,))[0][:1].replace(value[:1].upper(), value[:1]) + tokens((value,))[0][1:]
-
-
 def _entry(text: str, metadata: dict, said: Utterance, spans: list, speaker: str) -> dict[str, Any]:
     acts: dict[str, list[list[str]]] = {}
     # Users' values are normalised in the acts, the assistant's stand as they were written.
     written = {(v.act, v.slot, v.value): v.surface for v, _, _ in spans} if speaker == "system" else {}
     for act, slot, value in acts_of(said, 0):
         acts.setdefault(act, []).append([slot, written.get((act, slot, value), value)])
-    info = [[v.act, v.slot, span_value(v.value), first, last] for v, first, last in spans]
+    info = [[v.act, v.slot, tokenised(v.value), first, last] for v, first, last in spans]
     return {"text": text, "metadata": metadata, "dialog_act": acts, "span_info": info}
 
 

@@ -17,7 +17,6 @@ RATES = {
     "alternatives_after_change": 0.25,
     "none_value": 0.012,
     "name_article": 0.06,
-    "state_differs_from_init": 0.02,
 }
 
 
@@ -68,7 +67,7 @@ def changes(truth: list[dict], said: list[set]) -> dict[object, list[Change]]:
 def schedule(dice: Dice, history: list[Change], turns: int, tally: Tally, respell, joined) -> list[tuple[str, ...]]:
     """The value of one slot as annotated after each turn; () where it is not annotated.
 
-    ``respell(value)`` is another spelling of a value or None; ``joined(old, new)`` both in one.
+    ``respell(value)`` is another spelling of a value or None; ``joined(old, new)`` both in one, or None.
     """
     out: list[tuple[str, ...]] = [()] * turns
     for i, change in enumerate(history):
@@ -77,7 +76,7 @@ def schedule(dice: Dice, history: list[Change], turns: int, tally: Tally, respel
         if change.value and change.said:
             old = history[i - 1].value if i else ()
             other = respell(value)
-            if old and tally.count("alternatives_after_change", dice.chance(RATES["alternatives_after_change"])):
+            if old and joined and tally.count("alternatives_after_change", dice.chance(RATES["alternatives_after_change"])):
                 value = joined(old, value)
             elif other and tally.count("spelling_variant", dice.chance(RATES["spelling_variant"])):
                 value = other

@@ -116,6 +116,11 @@ def tokens(pieces: Iterable[Any], wide: Dice | None = None) -> tuple[str, list[t
     return text, spans
 
 
+def tokenised(text: str) -> str:
+    """A value as it stands in the tokenised text."""
+    return " ".join(_split(text))
+
+
 _TOKEN = re.compile(r"@[aA](?=\s)|£|\w[\w:./&-]*\w|\w|[^\w\s]")
 
 

@@ -1,0 +1,364 @@
+"""Scores by part: by turn number, domain, slot and goal label, and the errors one by one.
+
+In: `Scores`. Out: tables. Every part is a group-by over the counts that the score itself is made
+of, or over the triples they count, so that the parts add up to the whole. Nothing is scored again
+by another rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .errors import UsageError
+from .metrics import ratio
+from .metrics.goal import goal_counts
+from .metrics.state import count_triples, micro_f1, precision, recall
+from .metrics.states import StatePair, Triples
+from .metrics.text import bleu_counts
+from .scoring import Scores
+
+__all__ = [
+    "ERROR_KINDS",
+    "by_domain",
+    "by_label",
+    "by_slot",
+    "by_turn",
+    "frequent_errors",
+    "state_errors",
+    "turn_table",
+]
+
+#: What can be wrong with a slot of a turn.
+ERROR_KINDS = ("missed", "spurious", "wrong value")
+_WHERE = ["domain", "slot"]
+
+
+def by_turn(scores: Scores) -> pd.DataFrame:
+    """Return every turn-level score by turn number.
+
+    Parameters
+    ----------
+    scores : Scores
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by turn, from 0. ``turns``: how many dialogues have such a turn; then one column a
+        metric, in the metric's own unit. Scores of whole dialogues or of types (distinct-n, goal
+        labels) have no turns and are left out.
+
+    Examples
+    --------
+    >>> from dialogeval.scoring import score
+    >>> from dialogeval.tables import Corpus, table
+    >>> gold = Corpus("toy", turns=table("turns", [("d", 0, "hi", "ho", 0), ("d", 1, "bye", "bye", 0)]))
+    >>> by_turn(score(gold, gold, "lin2021"))[["turns", "joint_goal_accuracy"]]
+          turns  joint_goal_accuracy
+    turn
+    0         1                  1.0
+    1         1                  1.0
+    """
+    number = scores.coverage.turns["turn"]
+    columns: dict[str, Any] = {"turns": number.value_counts(sort=False).sort_index()}
+    for metric in scores.metrics:
+        counts = scores.counts[metric.counts]
+        if counts.index.nlevels == 2:
+            sums = counts.groupby(level="turn").sum()
+            values = metric.value({str(c): sums[c].to_numpy(dtype=float) for c in sums})
+            columns[metric.key] = pd.Series(np.broadcast_to(values, len(sums)), index=sums.index)
+    return pd.DataFrame(columns).rename_axis("turn")
+
+
+def by_domain(scores: Scores) -> pd.DataFrame:
+    """Return triple counts and micro scores by domain.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of a protocol for states.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by domain, most gold triples first. ``gold``, ``predicted``: triples; ``tp``,
+        ``fp``, ``fn``: they sum to those of the whole; ``missed``, ``spurious``, ``wrong value``:
+        see `state_errors`; ``slot_precision``, ``slot_recall``, ``slot_f1_micro`` in [0, 1].
+
+    Raises
+    ------
+    UsageError
+        Scores of responses.
+
+    Examples
+    --------
+    >>> from dialogeval.metrics.states import pair_states_from_lists
+    >>> list(_by_slot(pair_states_from_lists([set()], [{("hotel", "area", "north")}]))["fn"])
+    [1]
+    """
+    counts = _by_slot(_state_pair(scores)).groupby(level="domain").sum()
+    return _with_rates(counts)
+
+
+def by_slot(scores: Scores) -> pd.DataFrame:
+    """Return triple counts and micro scores by (domain, slot).
+
+    Parameters
+    ----------
+    scores : Scores
+        Of a protocol for states.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by (domain, slot); columns as in `by_domain`.
+
+    Raises
+    ------
+    UsageError
+        Scores of responses.
+
+    Examples
+    --------
+    >>> from dialogeval.metrics.states import pair_states_from_lists
+    >>> _by_slot(pair_states_from_lists([{("hotel", "area", "n")}], [{("hotel", "area", "n")}]))["tp"].tolist()
+    [1]
+    """
+    return _with_rates(_by_slot(_state_pair(scores)))
+
+
+def state_errors(scores: Scores) -> pd.DataFrame:
+    """Return every wrong triple of every turn, gold and prediction side by side.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of a protocol for states.
+
+    Returns
+    -------
+    pandas.DataFrame
+        dialogue_id, turn, domain, slot, kind, gold, predicted, in the order of the turns. A gold
+        and a predicted value of one slot and turn that both lack their match are one ``wrong
+        value``; a gold value that is left is ``missed`` (predicted is empty), a predicted one
+        ``spurious`` (gold is empty). So FN = missed + wrong value and FP = spurious + wrong value.
+
+    Raises
+    ------
+    UsageError
+        Scores of responses.
+
+    Notes
+    -----
+    States are cumulative: a value that goes wrong is an error of each later turn until repaired.
+
+    Examples
+    --------
+    >>> from dialogeval.metrics.states import pair_states_from_lists
+    >>> pair = pair_states_from_lists([{("hotel", "area", "south")}], [{("hotel", "area", "north")}])
+    >>> _errors(pair)[["slot", "kind", "gold", "predicted"]].values.tolist()
+    [['area', 'wrong value', 'north', 'south']]
+    """
+    return _errors(_state_pair(scores))
+
+
+def frequent_errors(scores: Scores, most: int = 10) -> pd.DataFrame:
+    """Return the most frequent errors, each with the place where it first occurs.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of a protocol for states.
+    most : int, default=10
+        Rows returned; ``attrs["left_out"]`` holds how many different errors there are beside them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        domain, slot, kind, gold, predicted; ``turns`` and ``dialogues`` that have the error, most
+        turns first; dialogue_id and turn of an example, its first turn.
+
+    Raises
+    ------
+    UsageError
+        Scores of responses.
+
+    Examples
+    --------
+    >>> from dialogeval.scoring import score
+    >>> from dialogeval.tables import Corpus, table
+    >>> gold = Corpus("toy", turns=table("turns", [("d", 0, "hi", "ho", 0)]))
+    >>> len(frequent_errors(score(gold, gold, "lin2021")))
+    0
+    """
+    what = [*_WHERE, "kind", "gold", "predicted"]
+    groups = state_errors(scores).groupby(what, sort=False)
+    table = groups.agg(
+        turns=("turn", "size"),
+        dialogues=("dialogue_id", "nunique"),
+        dialogue_id=("dialogue_id", "first"),
+        turn=("turn", "first"),
+    ).reset_index()
+    table = table.sort_values(["turns", *what], ascending=[False] + [True] * 5, ignore_index=True)
+    shown = table.head(most)
+    shown.attrs["left_out"] = len(table) - len(shown)
+    return shown
+
+
+def by_label(scores: Scores) -> pd.DataFrame:
+    """Return goal precision, recall and F1 by label, that is by placeholder name.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of a protocol for responses.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by label, most reference dialogues first; labels on neither side are left out.
+        ``references``, ``responses``: dialogues that mention it; ``tp``, ``fp``, ``fn``;
+        ``precision``, ``recall``, ``f1`` in per cent.
+
+    Raises
+    ------
+    UsageError
+        Scores of states.
+
+    Examples
+    --------
+    >>> from dialogeval.metrics.pairs import TextPair
+    >>> by = _by_label(goal_counts(TextPair(["d"], [0], ["NAME in AREA"], ["NAME"])))
+    >>> by["recall"].to_dict()
+    {'AREA': 0.0, 'NAME': 100.0}
+    """
+    return _by_label(_text_counts(scores, goal_counts))
+
+
+def turn_table(scores: Scores) -> pd.DataFrame:
+    """Return reference and response of every turn, as they were compared, with the turn's own numbers.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of a protocol for responses.
+
+    Returns
+    -------
+    pandas.DataFrame
+        dialogue_id, turn, reference, response; ``sentence_bleu``: the turn's BLEU-4 with
+        ``method1`` smoothing, per cent; ``reference_length``, ``response_length`` in tokens.
+
+    Raises
+    ------
+    UsageError
+        Scores of states.
+
+    Examples
+    --------
+    >>> from dialogeval.metrics.pairs import TextPair
+    >>> int(bleu_counts(TextPair(["d"], [0], ["a b"], ["a"]))["bleu_response_length"].iloc[0])
+    1
+    """
+    counts = _text_counts(scores, bleu_counts)
+    table = counts.index.to_frame(index=False)
+    table["reference"] = pd.Series(list(scores.pair.references), dtype="str")
+    table["response"] = pd.Series(list(scores.pair.responses), dtype="str")
+    table["sentence_bleu"] = 100 * counts["bleu_sentence"].to_numpy()
+    for side in ("reference", "response"):
+        table[f"{side}_length"] = counts[f"bleu_{side}_length"].to_numpy()
+    return table
+
+
+# Helpers ------------------------------------------------------------------------------------------
+
+
+def _state_pair(scores: Scores) -> StatePair:
+    if not isinstance(scores.pair, StatePair):
+        protocol = scores.protocol.name
+        raise UsageError(
+            f"protocol {protocol} scores responses, which have no slots",
+            mend="score under a protocol for states, such as lin2021",
+        )
+    return scores.pair
+
+
+def _text_counts(scores: Scores, function: Callable) -> pd.DataFrame:
+    """Return the counts of one counting function; a protocol of other metrics has not run it yet."""
+    if isinstance(scores.pair, StatePair):
+        raise UsageError(
+            f"protocol {scores.protocol.name} scores states, which have no text",
+            mend="score under a protocol for responses, such as lai2019",
+        )
+    known: Mapping[Callable, pd.DataFrame] = scores.counts
+    return known[function] if function in known else function(scores.pair)
+
+
+def _by_slot(pair: StatePair) -> pd.DataFrame:
+    size = len(pair.slots)
+
+    def count(side: Triples, mask: np.ndarray | None = None) -> np.ndarray:
+        return np.bincount(side.slot if mask is None else side.slot[mask], minlength=size)
+
+    gold, predicted, tp = count(pair.gold), count(pair.pred), count(pair.gold, pair.gold_in_pred)
+    table = pd.DataFrame({"gold": gold, "predicted": predicted, "tp": tp, "fp": predicted - tp, "fn": gold - tp})
+    table.index = pd.MultiIndex.from_frame(pair.slots, names=_WHERE)
+    kinds = _errors(pair).groupby([*_WHERE, "kind"]).size().unstack("kind")
+    for kind in ERROR_KINDS:
+        column = kinds[kind] if kind in kinds else pd.Series(dtype="float64")
+        table[kind] = column.reindex(table.index).fillna(0).astype("int64")
+    return table
+
+
+def _with_rates(counts: pd.DataFrame) -> pd.DataFrame:
+    names = {"slot_precision": precision, "slot_recall": recall, "slot_f1_micro": micro_f1}
+    sums = {c: counts[c].to_numpy(dtype=float) for c in ("tp", "fp", "fn")}
+    table = counts.assign(**{name: value(sums) for name, value in names.items()})
+    table = table.sort_index().sort_values("gold", ascending=False, kind="stable")
+    # A slot of the pair's codes that no scored turn holds is no part of anything.
+    return table[(table["gold"] > 0) | (table["predicted"] > 0)]
+
+
+def _errors(pair: StatePair) -> pd.DataFrame:
+    fn = _unmatched(pair.gold.take(~pair.gold_in_pred), "gold")
+    fp = _unmatched(pair.pred.take(~pair.pred_in_gold), "predicted")
+    both = fn.merge(fp, on=["row", "code", "rank"], how="outer").sort_values(["row", "code", "rank"])
+    only_gold, only_predicted = both["predicted"].isna(), both["gold"].isna()
+    values = np.append(np.asarray(pair.values, dtype=object), "")
+    row, code = both["row"].to_numpy(dtype="int64"), both["code"].to_numpy(dtype="int64")
+    kind = np.select([only_gold, only_predicted], ["missed", "spurious"], "wrong value")
+    columns = {
+        "dialogue_id": pair.index.get_level_values("dialogue_id").to_numpy()[row],
+        "turn": pair.index.get_level_values("turn").to_numpy()[row],
+        "domain": pair.slots["domain"].to_numpy()[code],
+        "slot": pair.slots["slot"].to_numpy()[code],
+        "kind": kind,
+        "gold": values[both["gold"].fillna(-1).to_numpy(dtype="int64")],
+        "predicted": values[both["predicted"].fillna(-1).to_numpy(dtype="int64")],
+    }
+    return pd.DataFrame({n: pd.Series(c, dtype="int64" if n == "turn" else "str") for n, c in columns.items()})
+
+
+def _unmatched(triples: Triples, side: str) -> pd.DataFrame:
+    """Number the values of one slot and turn, so that the first of both sides are one wrong value."""
+    table = pd.DataFrame({"row": triples.turn, "code": triples.slot, side: triples.value})
+    return table.assign(rank=table.groupby(["row", "code"]).cumcount())
+
+
+def _by_label(counts: pd.DataFrame) -> pd.DataFrame:
+    sums = counts.sum()
+    labels = [c.removeprefix("goal_tp_") for c in counts.columns if c.startswith("goal_tp_")]
+    table = pd.DataFrame(
+        {k: [int(sums[f"goal_{k}_{label}"]) for label in labels] for k in ("tp", "fp", "fn")},
+        index=pd.Index(labels, name="label", dtype="str"),
+    )
+    tp, fp, fn = table["tp"], table["fp"], table["fn"]
+    table.insert(0, "references", tp + fn)
+    table.insert(1, "responses", tp + fp)
+    rates = {"precision": ratio(tp, tp + fp), "recall": ratio(tp, tp + fn), "f1": ratio(2 * tp, 2 * tp + fp + fn)}
+    table = table.assign(**{name: 100 * values for name, values in rates.items()})
+    table = table[(table["references"] > 0) | (table["responses"] > 0)]
+    return table.sort_values("references", ascending=False, kind="stable")

@@ -1,0 +1,162 @@
+"""Reading files: what is accepted, and one clear line for all that is not."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import pickle
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialogeval import errors, files
+from dialogeval.errors import DataFileError, DialogevalError, UnknownNameError
+from dialogeval.files import parse_json, read_bytes, read_json_lines, unpack, zip_members
+
+
+def zipped(**members: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            archive.writestr(name.replace("|", "/"), text)
+    return buffer.getvalue()
+
+
+def test_plain_gzip_and_zip_read_alike(tmp_path: Path) -> None:
+    for name, data in (
+        ("a.json", b"{}"),
+        ("a.json.gz", gzip.compress(b"{}")),
+        ("a.json.zip", zipped(**{"a.json": "{}", "__MACOSX|a.json": "x"})),
+        ("wrong-name.json", gzip.compress(b"{}")),
+    ):
+        (tmp_path / name).write_bytes(data)
+        assert read_bytes(tmp_path / name) == b"{}"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.json", b"", "is empty"),
+        ("a.json", b" \n ", "is empty"),
+        ("a.json.gz", b"", "is empty"),
+        ("a.json.gz", b"{}", "broken gzip file (it does not begin like one)"),
+        ("a.json.gz", gzip.compress(b"{}" * 500)[:-9], "broken gzip file"),
+        ("a.zip", b"no zip", "broken zip file"),
+        ("a.zip", zipped(**{"a.json": "{}"})[:-30], "broken zip file"),
+        ("a.zip", zipped(**{"a.json": "{}", "b.json": "{}"}), "zip holds 2 files: expected exactly one data file"),
+        ("a.zip", zipped(), "zip holds 0 files"),
+        ("a.zip", zipped(**{"a.json": "0" * 3_000_000}), "past the limit"),
+        ("a.json.gz", gzip.compress(gzip.compress(b""))[:20], "broken gzip file"),
+    ],
+)
+def test_broken_files(name: str, data: bytes, message: str) -> None:
+    with pytest.raises(DataFileError) as caught:
+        unpack(data, name)
+    assert str(caught.value).startswith(name)
+    assert message in str(caught.value)
+
+
+def test_zip_with_a_damaged_member() -> None:
+    data = bytearray(zipped(**{"a.json": '{"text": "some words that compress"}'}))
+    data[45] ^= 0xFF
+    with pytest.raises(DataFileError, match=r"a.zip:a.json: broken zip file"):
+        unpack(bytes(data), "a.zip")
+
+
+def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_BYTES", 10)
+    (tmp_path / "a.json").write_bytes(b"x" * 11)
+    with pytest.raises(DataFileError, match="11 bytes are past the limit of 10"):
+        read_bytes(tmp_path / "a.json")
+    with pytest.raises(DataFileError, match="unpacks to more than 10 bytes"):
+        unpack(gzip.compress(b"x" * 11), "a.gz")
+
+
+def test_members_of_an_archive_are_only_read_in_memory(tmp_path: Path) -> None:
+    members = zip_members(zipped(**{"..|..|evil.json": "{}", "|abs.json": "{}"}), "a.zip")
+    assert {n: read() for n, read in members.items()} == {"../../evil.json": b"{}", "/abs.json": b"{}"}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_and_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError, match="no such file; check the path"):
+        read_bytes(tmp_path / "none.json")
+    with pytest.raises(DataFileError, match="is a folder"):
+        read_bytes(tmp_path)
+    with pytest.raises(DataFileError, match="is not a path"):
+        read_bytes("a\0b")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b'{"a": 1', "broken JSON at line 1, column 8 (the file may be truncated)"),
+        (b'{"a": 1,\n "b" 2}', "broken JSON at line 2, column 6"),
+        (b'{"a": NaN}', "NaN is not JSON"),
+        (b'{"a": -Infinity}', "-Infinity is not JSON"),
+        (b'{"a": 1, "b": {"c": 1, "c": 2}}', "key 'c' stands twice in one object; keep one of them"),
+        (b'{"a": "\xff"}', "not UTF-8 at byte 7; save the file in UTF-8"),
+        (b"[" * 200_000, "JSON is nested too deeply"),
+        (b"[" + b"9" * 5000 + b"]", "broken JSON: Exceeds the limit"),
+    ],
+)
+def test_broken_json(text: bytes, message: str) -> None:
+    with pytest.raises(DataFileError) as caught:
+        parse_json(text, "a.json")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("a.json: ")
+
+
+@pytest.mark.parametrize("text", [b'{"a": 1', b'{"a": NaN}', b'{"a": "\xff"}', b"[" * 200_000])
+def test_fast_parser_refuses_the_same(text: bytes) -> None:
+    with pytest.raises(DataFileError, match="broken JSON"):
+        parse_json(text, "a.json", keys="unchecked")
+
+
+def test_byte_order_mark_is_skipped() -> None:
+    assert parse_json(b"\xef\xbb\xbf{}", "a.json") == {}
+    assert list(read_json_lines(b'\xef\xbb\xbf{"a": 1}\r\n\n{"a": 2}', "a")) == [(1, {"a": 1}), (3, {"a": 2})]
+
+
+def test_broken_line_names_its_number() -> None:
+    with pytest.raises(DataFileError, match=r"a.jsonl, line 2: broken JSON at column 7"):
+        list(read_json_lines(b'{"a": 1}\n{"a": }', "a.jsonl"))
+    with pytest.raises(DataFileError, match=r"a.jsonl, line 1: not a JSON object: expected \{…\} on every line"):
+        list(read_json_lines(b"[1]", "a.jsonl"))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(st.binary(max_size=60))
+def test_only_our_errors_escape(data: bytes) -> None:
+    for work in (
+        lambda: parse_json(data, "a"),
+        lambda: unpack(data, "a.zip"),
+        lambda: unpack(b"\x1f\x8b" + data, "a.gz"),
+        lambda: unpack(b"PK\x03\x04" + data, "a.zip"),
+        lambda: list(read_json_lines(data, "a")),
+    ):
+        try:
+            work()
+        except DialogevalError as error:
+            assert str(error).isprintable()
+
+
+@given(st.text())
+def test_an_error_is_one_printable_line(text: str) -> None:
+    error = DialogevalError("problem " + text, file=text, dialogue=text, turn=1, got=errors.show(text), mend="mend")
+    assert str(error).isprintable()
+
+
+def test_errors_survive_pickling() -> None:
+    for error in (DataFileError("x", file="f", dialogue="d", turn=2, mend="m"), UnknownNameError("kind", "a", ["ab"])):
+        again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own object, as worker processes send it
+        assert (type(again), str(again)) == (type(error), str(error))
