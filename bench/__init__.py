@@ -1,0 +1,1 @@
+"""Benchmarks: ratios against peers, printed by `make bench`; no test depends on them."""

@@ -18,5 +18,7 @@ def main() -> int:
             subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
             taken.append(time.perf_counter() - start)
     ours, pandas = min(times["dialogeval"]), min(times["pandas"])
-    print(f"importing: dialogeval {ours:.2f} s, pandas {pandas:.2f} s, ratio {ours / pandas:.2f} (target 1.3)")
+    print(
+        f"importing: dialogeval {ours:.2f} s, pandas {pandas:.2f} s, ratio {ours / pandas:.2f} (target 1.3)"
+    )
     return 0

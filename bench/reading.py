@@ -11,8 +11,7 @@ import json
 import time
 
 from dialogeval.corpora import catalog, crosswoz, multiwoz
-from dialogeval.corpora.load import collection_paused
-from dialogeval.files import parse_json, read_bytes
+from dialogeval.files import collection_paused, parse_json, read_bytes
 
 RUNS = 5
 READERS = {"multiwoz": multiwoz.read, "crosswoz": crosswoz.read}
@@ -45,7 +44,7 @@ def read(data: bytes, name: str, language: str, family: str) -> None:
         READERS[family](parse_json(data, name, keys="unchecked"), name=name, language=language)
 
 
-def timed(work) -> float:  # noqa: ANN001
+def timed(work) -> float:
     """Run and return seconds of processor time."""
     gc.collect()
     start = time.process_time()

@@ -20,7 +20,7 @@ _HOMES = {
     "corpora.catalog": ["catalog", "cite", "corpora_table", "data_home"],
     "corpora.download": ["fetch"],
     "predictions": ["load_predictions"],
-    "prediction_writers": ["convert", "save_predictions"],
+    "predictions.writers": ["convert", "save_predictions"],
     "tables": ["Corpus", "Predictions", "as_predictions", "table"],
     "protocols": ["PROTOCOLS", "Protocol", "protocols_table"],
     "scoring": ["Scores", "score"],
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from .metrics.state import joint_goal_accuracy, slot_f1, slot_scores
     from .metrics.text import bleu, sentence_bleu_mean
     from .model_input import lai_inputs
-    from .prediction_writers import convert, save_predictions
     from .predictions import load_predictions
+    from .predictions.writers import convert, save_predictions
     from .protocols import PROTOCOLS, Protocol, protocols_table
     from .scoring import Scores, score
     from .tables import Corpus, Predictions, as_predictions, table

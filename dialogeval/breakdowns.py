@@ -16,7 +16,7 @@ import pandas as pd
 from .errors import UsageError
 from .metrics import ratio
 from .metrics.goal import goal_counts
-from .metrics.state import count_triples, micro_f1, precision, recall
+from .metrics.state import micro_f1, precision, recall
 from .metrics.states import StatePair, Triples
 from .metrics.text import bleu_counts
 from .scoring import Scores
@@ -304,7 +304,9 @@ def _by_slot(pair: StatePair) -> pd.DataFrame:
         return np.bincount(side.slot if mask is None else side.slot[mask], minlength=size)
 
     gold, predicted, tp = count(pair.gold), count(pair.pred), count(pair.gold, pair.gold_in_pred)
-    table = pd.DataFrame({"gold": gold, "predicted": predicted, "tp": tp, "fp": predicted - tp, "fn": gold - tp})
+    table = pd.DataFrame(
+        {"gold": gold, "predicted": predicted, "tp": tp, "fp": predicted - tp, "fn": gold - tp}
+    )
     table.index = pd.MultiIndex.from_frame(pair.slots, names=_WHERE)
     kinds = _errors(pair).groupby([*_WHERE, "kind"]).size().unstack("kind")
     for kind in ERROR_KINDS:
@@ -339,7 +341,9 @@ def _errors(pair: StatePair) -> pd.DataFrame:
         "gold": values[both["gold"].fillna(-1).to_numpy(dtype="int64")],
         "predicted": values[both["predicted"].fillna(-1).to_numpy(dtype="int64")],
     }
-    return pd.DataFrame({n: pd.Series(c, dtype="int64" if n == "turn" else "str") for n, c in columns.items()})
+    return pd.DataFrame(
+        {n: pd.Series(c, dtype="int64" if n == "turn" else "str") for n, c in columns.items()}
+    )
 
 
 def _unmatched(triples: Triples, side: str) -> pd.DataFrame:
@@ -358,7 +362,11 @@ def _by_label(counts: pd.DataFrame) -> pd.DataFrame:
     tp, fp, fn = table["tp"], table["fp"], table["fn"]
     table.insert(0, "references", tp + fn)
     table.insert(1, "responses", tp + fp)
-    rates = {"precision": ratio(tp, tp + fp), "recall": ratio(tp, tp + fn), "f1": ratio(2 * tp, 2 * tp + fp + fn)}
+    rates = {
+        "precision": ratio(tp, tp + fp),
+        "recall": ratio(tp, tp + fn),
+        "f1": ratio(2 * tp, 2 * tp + fp + fn),
+    }
     table = table.assign(**{name: 100 * values for name, values in rates.items()})
     table = table[(table["references"] > 0) | (table["responses"] > 0)]
     return table.sort_values("references", ascending=False, kind="stable")

@@ -70,7 +70,9 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
 
     def command(name: str, run: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", epilog=_EPILOG)
+        sub = commands.add_parser(
+            name, help=text, description=text[0].upper() + text[1:] + ".", epilog=_EPILOG
+        )
         sub.set_defaults(run=run)
         return sub
 
@@ -81,7 +83,9 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--protocol", help="see: dialogeval protocols (default: lin2021 or lai2019)")
     sub.add_argument("--format", help="of the predictions (default: recognised from content)")
     sub.add_argument("--missing", choices=("error", "empty", "skip"), help="turns without a prediction")
-    sub.add_argument("--resamples", type=_whole_number, default=1000, help="for intervals, 0 for none (default: 1000)")
+    sub.add_argument(
+        "--resamples", type=_whole_number, default=1000, help="for intervals, 0 for none (default: 1000)"
+    )
     sub.add_argument("--seed", type=_whole_number, default=12345, help="of the resamples (default: 12345)")
     sub.add_argument("--name", help="the system's name (default: from the file)")
     sub.add_argument("--json", action="store_true", help="print one JSON object")
@@ -109,20 +113,30 @@ def build_parser() -> argparse.ArgumentParser:
 
     sub = command("report", run_report_command, "run a report notebook on predictions")
     sub.add_argument("report", metavar="REPORT", help="state_tracking, generation, or the path of a notebook")
-    sub.add_argument("--predictions", metavar="FILE", help="predictions to report on (default: a sample system)")
+    sub.add_argument(
+        "--predictions", metavar="FILE", help="predictions to report on (default: a sample system)"
+    )
     sub.add_argument("--corpus", metavar="NAME_OR_PATH", help="gold (default: the notebook's sample corpus)")
     sub.add_argument("--split", help="split of the corpus")
     sub.add_argument("--protocol", help="see: dialogeval protocols")
     sub.add_argument("--out", default="reports", metavar="FOLDER", help="where to write (default: reports)")
     sub.add_argument(
-        "-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help="of the notebook"
+        "-p",
+        "--parameter",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        help="of the notebook",
     )
     _data_home(sub)
     return parser
 
 
 def _data_home(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data-home", metavar="FOLDER", help="folder of the data (default: $DIALOGEVAL_DATA)")
+    parser.add_argument(
+        "--data-home", metavar="FOLDER", help="folder of the data (default: $DIALOGEVAL_DATA)"
+    )
 
 
 def _whole_number(text: str) -> int:
@@ -172,7 +186,9 @@ def run_corpora(options: argparse.Namespace) -> None:
         for row in table.to_dict("records"):
             here = row["splits_here"] or "none"
             print(f"{row['corpus']:<22} {row['title']} ({row['language']}, licence {row['licence']})")
-            print(f"{'':<22} {row['files_here']} of {row['files']} files here; splits here: {here}; all: {row['splits']}")
+            print(
+                f"{'':<22} {row['files_here']} of {row['files']} files here; splits here: {here}; all: {row['splits']}"
+            )
         print(f"\ndata home: {data_home(options.data_home)}")
 
 
@@ -183,7 +199,12 @@ def run_fetch(options: argparse.Namespace) -> None:
     extra = {"base_url": options.base_url} if options.base_url else {}
     progress = "bar" if sys.stderr.isatty() else "none"
     table = fetch(
-        options.name, options.data_home, parts=options.parts, progress=progress, timeout=options.timeout, **extra
+        options.name,
+        options.data_home,
+        parts=options.parts,
+        progress=progress,
+        timeout=options.timeout,
+        **extra,
     )
     print(table.to_string())
 
@@ -204,8 +225,8 @@ def run_protocols(options: argparse.Namespace) -> None:
 
 def run_convert(options: argparse.Namespace) -> None:
     """Write predictions in another format."""
-    from .prediction_writers import convert
     from .predictions import load_predictions
+    from .predictions.writers import convert
 
     if Path(options.source).resolve() == Path(options.target).resolve():
         raise UsageError("IN and OUT are the same file", file=options.source, mend="name another OUT")

@@ -7,6 +7,7 @@ read in memory and never extracted.
 
 from __future__ import annotations
 
+import gc
 import gzip
 import io
 import json
@@ -14,6 +15,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,15 @@ import orjson
 
 from .errors import DataFileError
 
-__all__ = ["MAX_BYTES", "parse_json", "read_bytes", "read_json_lines", "unpack", "zip_members"]
+__all__ = [
+    "MAX_BYTES",
+    "collection_paused",
+    "parse_json",
+    "read_bytes",
+    "read_json_lines",
+    "unpack",
+    "zip_members",
+]
 
 #: Uncompressed size past which a file is refused: ten times the largest corpus of the catalog.
 MAX_BYTES = 2 * 1024**3
@@ -159,8 +169,17 @@ def zip_members(data: bytes, file: str | os.PathLike[str]) -> dict[str, Callable
             try:
                 with archive.open(info) as stream:
                     content = stream.read(info.file_size + 1)
-            except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError) as error:
-                raise DataFileError(f"broken zip file ({error})", file=where, mend="download it again") from None
+            except (
+                zipfile.BadZipFile,
+                zlib.error,
+                EOFError,
+                RuntimeError,
+                NotImplementedError,
+                OSError,
+            ) as error:
+                raise DataFileError(
+                    f"broken zip file ({error})", file=where, mend="download it again"
+                ) from None
             return content
 
         return read
@@ -169,7 +188,9 @@ def zip_members(data: bytes, file: str | os.PathLike[str]) -> dict[str, Callable
     return {i.filename: reader(i) for i in infos}
 
 
-def parse_json(data: bytes, file: str | os.PathLike[str], *, line: int | None = None, keys: str = "unique") -> Any:
+def parse_json(
+    data: bytes, file: str | os.PathLike[str], *, line: int | None = None, keys: str = "unique"
+) -> Any:
     """Parse JSON strictly: UTF-8, no NaN, and by default no key twice in one object.
 
     Parameters
@@ -207,7 +228,9 @@ def parse_json(data: bytes, file: str | os.PathLike[str], *, line: int | None = 
     try:
         if keys == "unchecked":
             return orjson.loads(data)
-        return json.loads(data.decode("utf-8"), object_pairs_hook=_unique(where), parse_constant=_constant(where))
+        return json.loads(
+            data.decode("utf-8"), object_pairs_hook=_unique(where), parse_constant=_constant(where)
+        )
     except json.JSONDecodeError as error:  # orjson raises a subclass
         spot = f"line {error.lineno}, column {error.colno}" if line is None else f"column {error.colno}"
         cut = " (the file may be truncated)" if error.pos >= len(error.doc.rstrip()) - 1 else ""
@@ -228,7 +251,9 @@ def _unique(where: str) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
         if len(out) != len(pairs):
             seen: set[str] = set()
             twice = next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
-            raise DataFileError(f"key {twice!r} stands twice in one object", file=where, mend="keep one of them")
+            raise DataFileError(
+                f"key {twice!r} stands twice in one object", file=where, mend="keep one of them"
+            )
         return out
 
     return build
@@ -269,5 +294,26 @@ def read_json_lines(data: bytes, file: str | os.PathLike[str]) -> Iterator[tuple
         if text.strip():
             row = parse_json(text, file, line=number)
             if not isinstance(row, dict):
-                raise DataFileError("not a JSON object", file=f"{file}, line {number}", expected="{…} on every line")
+                raise DataFileError(
+                    "not a JSON object", file=f"{file}, line {number}", expected="{…} on every line"
+                )
             yield number, row
+
+
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """Pause garbage collection: a parsed file is a million small objects without cycles.
+
+    Examples
+    --------
+    >>> with collection_paused():
+    ...     gc.isenabled()
+    False
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -7,6 +7,7 @@ the ``[value_name]`` style. All are deterministic, and none depends on the order
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,7 @@ def most_frequent_response(train: Corpus, corpus: Corpus) -> Predictions:
     >>> most_frequent_response(toy, toy).responses["response"].tolist()
     ['hi', 'hi', 'hi']
     """
-    counts = Counter(_answers(train))
-    best = min(counts, key=lambda text: (-counts[text], text))
+    best = _most_frequent(_answers(train)["response"].tolist())
     return _predictions("most-frequent", corpus, [best] * len(corpus.turns))
 
 
@@ -84,18 +84,21 @@ def nearest_neighbour_generator(train: Corpus, corpus: Corpus) -> Predictions:
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    answers = _answers(train)
-    fallback = most_frequent_response(train, train).responses
-    assert fallback is not None
+    heard = _answers(train)
+    answers = heard["response"].tolist()
+    fallback = _most_frequent(answers)
     vectorizer = TfidfVectorizer(analyzer=str.split, sublinear_tf=True)
-    known = vectorizer.fit_transform(_queries(_ordered(train)))
-    asked = vectorizer.transform(_queries(corpus))
+    queries = _queries(_ordered(train), heard)
+    if not any(queries):  # silent users leave nothing to compare
+        return _predictions("nearest-neighbour", corpus, [fallback] * len(corpus.turns))
+    known = vectorizer.fit_transform(queries)
+    asked = vectorizer.transform(_queries(corpus, delexicalize(corpus)))
     out: list[str] = []
     for start in range(0, asked.shape[0], CHUNK):
         similarity = (asked[start : start + CHUNK] @ known.T).toarray().round(6)
         best = similarity.argmax(axis=1)
         found = similarity[np.arange(len(best)), best] > 0
-        out += [answers[i] if ok else fallback["response"].iloc[0] for i, ok in zip(best, found, strict=True)]
+        out += [answers[i] if ok else fallback for i, ok in zip(best, found, strict=True)]
     return _predictions("nearest-neighbour", corpus, out)
 
 
@@ -134,13 +137,15 @@ def ngram_generator(train: Corpus, corpus: Corpus, order: int = 3, max_tokens: i
         if number < 1:
             raise UsageError(name, expected="a whole number from 1", got=repr(number))
     domains = _goal_domains(train)
-    ordered = _ordered(train)
+    answers = _answers(train)
     sentences: dict[frozenset[str] | None, list[list[str]]] = defaultdict(list)
-    for dialogue, text in zip(ordered.turns["dialogue_id"], _answers(train), strict=True):
+    for dialogue, text in zip(*(answers[c] for c in ("dialogue_id", "response")), strict=True):
         tokens = split_tokens(text)
         sentences[None].append(tokens)
         sentences[domains.get(dialogue, frozenset())].append(tokens)
-    sizes = Counter(domains.get(d, frozenset()) for d in ordered.turns["dialogue_id"].unique())
+    sizes: Counter[frozenset[str] | None] = Counter(
+        domains.get(dialogue, frozenset()) for dialogue in answers["dialogue_id"].unique()
+    )
     wanted = _goal_domains(corpus)
     glue = "" if corpus.language == "zh" else " "
     said: dict[frozenset[str] | None, str] = {}
@@ -157,25 +162,28 @@ def ngram_generator(train: Corpus, corpus: Corpus, order: int = 3, max_tokens: i
     return _predictions("ngram", corpus, out, notes)
 
 
-def _answers(train: Corpus) -> list[str]:
+def _answers(train: Corpus) -> pd.DataFrame:
     """Return the delexicalised system utterances in the order of dialogue and turn."""
     if train.turns.empty:
         raise UsageError("the training corpus has no turns", file=train.id)
-    return delexicalize(_ordered(train))["response"].tolist()
+    return delexicalize(_ordered(train))
+
+
+def _most_frequent(texts: list[str]) -> str:
+    counts = Counter(texts)
+    return min(counts, key=lambda text: (-counts[text], text))
 
 
 def _ordered(corpus: Corpus) -> Corpus:
-    from dataclasses import replace
-
     return replace(
         corpus, turns=corpus.turns.sort_values(["dialogue_id", "turn"], kind="stable").reset_index(drop=True)
     )
 
 
-def _queries(corpus: Corpus) -> list[str]:
+def _queries(corpus: Corpus, system: pd.DataFrame) -> list[str]:
     """Return what the neighbour search compares: tokens of the user, and marked ones of the system before."""
     user = delexicalize(corpus, speaker="user")
-    system = delexicalize(corpus)[["dialogue_id", "turn", "response"]]
+    system = system[["dialogue_id", "turn", "response"]]
     before = user[["dialogue_id", "turn"]].merge(
         system.assign(turn=system["turn"] + 1), on=["dialogue_id", "turn"], how="left"
     )
@@ -209,7 +217,7 @@ def _decode(counts: Any, order: int, max_tokens: int) -> list[str]:
     while len(out) < max_tokens:
         following = counts[tuple(context)] if context else counts.unigrams
         choices = {token: n for token, n in following.items() if token != "<s>"}
-        token = min(choices, key=lambda t: (-choices[t], t))
+        token = min(choices, key=lambda t: (-choices[t], t), default="</s>")
         if token == "</s>":
             break
         out.append(token)

@@ -26,7 +26,9 @@ def _drop_none(value: str) -> str:
 
 
 def _unify_dontcare(value: str) -> str:
-    return "dontcare" if _DONTCARE.match(" ".join(value.lower().split()).replace("do n't", "don't")) else value
+    return (
+        "dontcare" if _DONTCARE.match(" ".join(value.lower().split()).replace("do n't", "don't")) else value
+    )
 
 
 def _drop_dontcare(value: str) -> str:
@@ -88,7 +90,9 @@ def describe_steps(steps: Iterable[str]) -> dict[str, str]:
     >>> describe_steps(["none:drop"])
     {'case': 'keep', 'space': 'keep', 'none': 'drop'}
     """
-    return {"case": "keep", "space": "keep"} | {n: c for n, c in check_steps(steps) if c != "keep" or n == "case"}
+    return {"case": "keep", "space": "keep"} | {
+        n: c for n, c in check_steps(steps) if c != "keep" or n == "case"
+    }
 
 
 def normalize_value(value: str, steps: Iterable[str]) -> str:

@@ -116,7 +116,9 @@ def match_turns(gold: Corpus, predictions: Predictions, missing: str = "error") 
                 mend='add them, or choose missing "skip" (leave them out) or "empty" (score them as empty)',
             )
         done = "left out" if missing == "skip" else "scored as predicted empty"
-        warnings.append(f"{len(lacking):,} of {len(turns):,} turns have no prediction and were {done} ({what})")
+        warnings.append(
+            f"{len(lacking):,} of {len(turns):,} turns have no prediction and were {done} ({what})"
+        )
     scored = merged[~absent] if missing == "skip" else merged
     scored = scored.assign(predicted=~absent)[["dialogue_id", "turn", "layout", "predicted"]]
     return Coverage(
@@ -247,11 +249,15 @@ def text_pair(
     both = both.merge(predictions.responses, on=where, how="left")
     reference, said = normalize_texts(both["reference"].fillna("").tolist(), protocol.steps, "references")
     response, warned = normalize_texts(both["response"].fillna("").tolist(), protocol.steps, "responses")
-    pair = TextPair(both["dialogue_id"].tolist(), both["turn"].tolist(), reference, response, protocol.tokenizer)
+    pair = TextPair(
+        both["dialogue_id"].tolist(), both["turn"].tolist(), reference, response, protocol.tokenizer
+    )
     return pair, (*said, *warned, *_style_warnings(reference, response))
 
 
-def normalize_texts(texts: list[str], steps: Sequence[str], what: str = "texts") -> tuple[list[str], tuple[str, ...]]:
+def normalize_texts(
+    texts: list[str], steps: Sequence[str], what: str = "texts"
+) -> tuple[list[str], tuple[str, ...]]:
     """Run the text steps: placeholders to canonical names, and lower case around them.
 
     Parameters
@@ -289,7 +295,9 @@ def normalize_texts(texts: list[str], steps: Sequence[str], what: str = "texts")
     if "placeholders:canonical" in steps:
         unbalanced = count_unbalanced(texts)
         if unbalanced:
-            warnings.append(f"{what}: {unbalanced:,} texts with unbalanced square brackets, kept as they stand")
+            warnings.append(
+                f"{what}: {unbalanced:,} texts with unbalanced square brackets, kept as they stand"
+            )
         texts, unknown = canonicalize_placeholders(texts)
         notes = unknown_notes(unknown)
         warnings += [f"{what}: {note}" for note in notes[:5]]

@@ -68,7 +68,9 @@ def run_report(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ReportError(f"cannot be made ({error.strerror})", file=folder, mend="choose another --out") from None
+        raise ReportError(
+            f"cannot be made ({error.strerror})", file=folder, mend="choose another --out"
+        ) from None
     if OUT in defaults:
         values[OUT] = str(folder)
     notebook = folder / "report.ipynb"
@@ -167,7 +169,12 @@ def _execute(path: Path, notebook: Path, values: dict[str, Any]) -> None:
     logging.getLogger("papermill").setLevel(logging.ERROR)
     try:
         papermill.execute_notebook(
-            str(path), str(notebook), parameters=values, progress_bar=False, log_output=False, kernel_name="python3"
+            str(path),
+            str(notebook),
+            parameters=values,
+            progress_bar=False,
+            log_output=False,
+            kernel_name="python3",
         )
     except PapermillExecutionError as error:
         cause = f"{error.ename}: {error.evalue}"

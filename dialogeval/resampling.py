@@ -42,7 +42,8 @@ def dialogue_sums(counts: pd.DataFrame) -> pd.DataFrame:
     """
     codes, ids = pd.factorize(counts.index.get_level_values("dialogue_id"), sort=True)
     sums = {
-        c: np.bincount(codes, weights=counts[c].to_numpy(dtype=float), minlength=len(ids)) for c in counts.columns
+        c: np.bincount(codes, weights=counts[c].to_numpy(dtype=float), minlength=len(ids))
+        for c in counts.columns
     }
     return pd.DataFrame(sums, index=pd.Index(ids, name="dialogue_id"))
 
@@ -160,5 +161,5 @@ def jackknife(counts: pd.DataFrame, metric: Metric) -> tuple[float, float]:
         return float("nan"), float("nan")
     values = np.asarray(metric.value(delete_one_sums(counts)), dtype=float)
     error = 1.959964 * np.sqrt((n - 1) / n * np.square(values - values.mean()).sum())
-    value = float(metric.value(counts.sum()))
+    value = float(metric.value(dict(counts.sum())))
     return float(value - error), float(value + error)

@@ -65,7 +65,7 @@ class Scores:
 
     def __getitem__(self, key: str) -> float:
         """Return the value of a metric, such as ``scores["joint_goal_accuracy"]``."""
-        return float(self.table.at[key, "value"])
+        return float(self.table["value"].to_dict()[key])
 
     def metric_signature(self, key: str) -> str:
         """Return the signature of one score: its name, its switches, and what holds for all.
@@ -218,7 +218,9 @@ def score(
     if not isinstance(resamples, int) or resamples < 0:
         raise UsageError("resamples", expected="a whole number from 0", got=str(resamples))
     if protocol is None:
-        protocol = default_protocol(predictions.states is not None, predictions.responses is not None, gold.family)
+        protocol = default_protocol(
+            predictions.states is not None, predictions.responses is not None, gold.family
+        )
     protocol = find_protocol(protocol)
     metrics = protocol.resolve_metrics()
     missing = missing or protocol.missing
@@ -266,7 +268,7 @@ def value_table(
     pandas.DataFrame
         As `Scores.table`.
     """
-    sums = {function: frame.sum() for function, frame in counts.items()}
+    sums = {function: dict(frame.sum()) for function, frame in counts.items()}
     by_dialogue = {function: dialogue_sums(frame) for function, frame in counts.items()}
     intervals: dict[str, tuple[float, float]] = {}
     if resamples:

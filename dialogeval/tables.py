@@ -17,7 +17,16 @@ import pandas as pd
 
 from .errors import CorpusError, PredictionError, show
 
-__all__ = ["COLUMNS", "Corpus", "Predictions", "Source", "as_predictions", "canonical_id", "check_table", "table"]
+__all__ = [
+    "COLUMNS",
+    "Corpus",
+    "Predictions",
+    "Source",
+    "as_predictions",
+    "canonical_id",
+    "check_table",
+    "table",
+]
 
 _STATE = ("dialogue_id", "turn", "domain", "slot", "value")
 
@@ -123,7 +132,7 @@ def check_table(kind: str, frame: pd.DataFrame, where: str = "table") -> pd.Data
             expected=", ".join(n for n in names if n not in optional),
             got=", ".join(map(str, frame.columns)),
         )
-    out = {}
+    out: dict[str, pd.Series] = {}
     for name in names:
         column = frame[name] if name in frame.columns else pd.Series(0, index=frame.index)
         if column.isna().any():
@@ -147,7 +156,11 @@ def check_table(kind: str, frame: pd.DataFrame, where: str = "table") -> pd.Data
         if twice.any():
             first = result[twice].iloc[0]
             raise PredictionError(
-                "stands twice", file=where, dialogue=first["dialogue_id"], turn=first["turn"], mend="keep one row"
+                "stands twice",
+                file=where,
+                dialogue=first["dialogue_id"],
+                turn=first["turn"],
+                mend="keep one row",
             )
     return result
 

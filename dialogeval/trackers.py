@@ -116,7 +116,7 @@ def train_value_matcher(corpus: Corpus) -> ValueMatcher:
                 for kind, cue in words:
                     counter[slot, source, kind, cue] += count
             state, system = turn.state, turn.system
-            active = next(reversed(turn.new), (active, ""))[0]
+            active = _active(turn.new, active)
     return ValueMatcher(values, _weigh(hits, misses))
 
 
@@ -167,9 +167,8 @@ def value_matching_tracker(model: ValueMatcher, corpus: Corpus) -> Predictions:
                 score, slot = max(scored)
                 if score > 0 and score >= best.get(slot, (0.0, ""))[0]:
                     best[slot] = (score, mention.value)
-            for slot, (_, value) in best.items():
-                state[slot] = value
-                active = slot[0]
+            state |= {slot: value for slot, (_, value) in best.items()}
+            active = _active(best, active)
             system = turn.system
             rows += [(turn.dialogue_id, turn.turn, *slot, value) for slot, value in state.items()]
     return Predictions(
@@ -263,8 +262,9 @@ def _lexicon(values: pd.DataFrame) -> Lexicon[str]:
     meaning: dict[str, str] = {}
     for surface, value in ranked.index:
         meaning.setdefault(surface, value)
-    # A value's own spelling is never taken by another value.
-    meaning |= {plain: v for v in values["value"].unique() if (plain := plain_text(v).strip())}
+    # A value's own spelling is never taken by another value; of two spelt alike, the frequent one counts.
+    totals = values.groupby("value", sort=True)["count"].sum().sort_values(kind="stable")
+    meaning |= {plain: value for value in totals.index if (plain := plain_text(value).strip())}
     return build_lexicon(meaning)
 
 
@@ -317,6 +317,12 @@ def _near_cues(slot: Slot, mention: _Mention, state: Mapping[Slot, str], active:
     cues = [("prior", ""), ("state", domain), ("state", filled)]
     cues += [("left", word) for word in dict.fromkeys(mention.left)]
     return cues + [("right", word) for word in dict.fromkeys(mention.right)]
+
+
+def _active(changed: Iterable[Slot], before: str) -> str:
+    """Return the domain with the most changed slots; of equal ones the one before, then by name."""
+    counts = Counter(domain for domain, _ in changed)
+    return max(counts, key=lambda d: (counts[d], d == before, d), default=before)
 
 
 def _total(weights: Mapping[Cue, float], cues: Iterable[Cue]) -> float:

@@ -21,7 +21,9 @@ VARIABLES = {"real_data": "DIALOGEVAL_DATA", "real_cases": "DIALOGEVAL_CASES"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "real: reads real corpora or cases (DIALOGEVAL_DATA, DIALOGEVAL_CASES)")
+    config.addinivalue_line(
+        "markers", "real: reads real corpora or cases (DIALOGEVAL_DATA, DIALOGEVAL_CASES)"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -37,7 +39,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    passed = [r for r in terminalreporter.stats.get("passed", ()) if r.when == "call" and "real" in r.keywords]
+    passed = [
+        r for r in terminalreporter.stats.get("passed", ()) if r.when == "call" and "real" in r.keywords
+    ]
     terminalreporter.write_line(f"real-data tests passed: {len(passed)}")
 
 

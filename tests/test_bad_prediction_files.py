@@ -37,7 +37,7 @@ FILES = [
         ": not UTF-8 at byte 30; save the file in UTF-8 encoding",
     ),
     (
-        gzip.compress(b'{"a": [{}]}')[:-9],
+        gzip.compress(b'{"a": [{}]}', mtime=0)[:-9],
         "a.json.gz",
         ": broken gzip file (Compressed file ended before the end-of-stream marker was reached); compress it again",
     ),

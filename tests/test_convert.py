@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dialogeval.errors import DataFileError, UnknownNameError, UsageError
-from dialogeval.prediction_cells import ABSENT, Cell, build
-from dialogeval.prediction_writers import convert, lost, save_predictions
-from dialogeval.predictions import FORMATS, load_predictions
+from dialogeval.predictions.cells import ABSENT, Cell, build
+from dialogeval.predictions.load import FORMATS, load_predictions
+from dialogeval.predictions.writers import convert, lost, save_predictions
 from dialogeval.tables import Predictions
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

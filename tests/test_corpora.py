@@ -15,8 +15,14 @@ from dialogeval.corpora import crosswoz, multiwoz
 from dialogeval.errors import CorpusError, DataFileError, UnknownNameError
 from dialogeval.normalize import normalize_states
 
-HOTEL = {"semi": {"area": "north", "name": "", "priceRange": "not mentioned"}, "book": {"booked": [], "day": ""}}
-BOOKED = {"semi": {"area": "north", "name": "none", "priceRange": "cheap"}, "book": {"booked": [{}], "day": "monday"}}
+HOTEL = {
+    "semi": {"area": "north", "name": "", "priceRange": "not mentioned"},
+    "book": {"booked": [], "day": ""},
+}
+BOOKED = {
+    "semi": {"area": "north", "name": "none", "priceRange": "cheap"},
+    "book": {"booked": [{}], "day": "monday"},
+}
 
 
 def legacy() -> dict:
@@ -24,7 +30,11 @@ def legacy() -> dict:
     return {
         "SNG01.json": {
             "goal": {
-                "hotel": {"info": {"area": "north"}, "reqt": ["phone"], "book": {"day": "monday", "invalid": False}},
+                "hotel": {
+                    "info": {"area": "north"},
+                    "reqt": ["phone"],
+                    "book": {"day": "monday", "invalid": False},
+                },
                 "message": ["You want a hotel"],
                 "police": {},
             },
@@ -57,7 +67,11 @@ def crossed() -> dict:
     return {
         "7": {
             "type": "CM",
-            "goal": [[1, "Hotel", "price", "low", False], [1, "Hotel", "name", "", False], [1, "Hotel", "x", [], False]],
+            "goal": [
+                [1, "Hotel", "price", "low", False],
+                [1, "Hotel", "name", "", False],
+                [1, "Hotel", "x", [], False],
+            ],
             "messages": [
                 message("usr", "cheap hotel"),
                 message("sys", "Inn", sys_state_init=first, sys_state=edited),
@@ -101,7 +115,10 @@ def test_readers_do_not_change_their_input() -> None:
 
 def test_crosswoz_by_hand() -> None:
     corpus = crosswoz.read(crossed(), name="toy")
-    assert corpus.states.values.tolist() == [["7", 0, "Hotel", "price", "low"], ["7", 1, "Hotel", "price", "low"]]
+    assert corpus.states.values.tolist() == [
+        ["7", 0, "Hotel", "price", "low"],
+        ["7", 1, "Hotel", "price", "low"],
+    ]
     # DSTC9 accepts any offered name where none is stated; only the second turn has offers then.
     assert corpus.alternatives.values.tolist() == [["7", 1, "Hotel", "name", "Inn"]]
     # The corrected gold carries the one entity that the first turn offered.
@@ -200,7 +217,11 @@ def test_paths_of_the_user(tmp_path: Path) -> None:
 def test_official_release(tmp_path: Path, packed: str) -> None:
     dialogue = legacy()["SNG01.json"]
     raw = {f"SNG0{i}.json": dialogue for i in range(1, 5)}
-    members = {"data.json": json.dumps(raw), "testListFile.txt": "SNG01.json\n", "valListFile.txt": "SNG02.json\n"}
+    members = {
+        "data.json": json.dumps(raw),
+        "testListFile.txt": "SNG01.json\n",
+        "valListFile.txt": "SNG02.json\n",
+    }
     if packed == "zip":
         path = tmp_path / "MultiWOZ_2.1.zip"
         with zipfile.ZipFile(path, "w") as archive:
@@ -210,7 +231,9 @@ def test_official_release(tmp_path: Path, packed: str) -> None:
         path = tmp_path
         for name, text in members.items():
             (path / name).write_text(text)
-    splits = {s: de.load_corpus(path, split=s).dialogues["dialogue_id"].tolist() for s in ("train", "val", "test")}
+    splits = {
+        s: de.load_corpus(path, split=s).dialogues["dialogue_id"].tolist() for s in ("train", "val", "test")
+    }
     assert splits == {"train": ["sng03", "sng04"], "val": ["sng02"], "test": ["sng01"]}
     with pytest.raises(UnknownNameError, match="split"):
         de.load_corpus(path, split="extra")
@@ -261,8 +284,14 @@ def test_broken_multiwoz(change: str, message: str) -> None:
         (lambda m: m[0].update(role="sys"), "turn 0: expected message 0 with role usr, got a string 'sys'"),
         (lambda m: m[1].update(content=3), "turn 0: expected message 1 with a content"),
         (lambda m: m[3].pop("sys_state_init"), "turn 1: expected sys_state_init of the system message"),
-        (lambda m: m[3]["sys_state"]["Hotel"].update(price=["a"]), "turn 0: expected a string as value of Hotel-price"),
-        (lambda m: m[1].update(sys_state_init={"Hotel": "x"}), "turn 0: expected sys_state_init of Hotel, an object"),
+        (
+            lambda m: m[3]["sys_state"]["Hotel"].update(price=["a"]),
+            "turn 0: expected a string as value of Hotel-price",
+        ),
+        (
+            lambda m: m[1].update(sys_state_init={"Hotel": "x"}),
+            "turn 0: expected sys_state_init of Hotel, an object",
+        ),
         (lambda m: m.clear(), "dialogue 7: expected messages, a list that is not empty"),
     ],
 )

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from dialogeval.errors import PredictionError, UnknownNameError
-from dialogeval.predictions import FORMATS, load_predictions
+from dialogeval.predictions.load import FORMATS, load_predictions
 
 STATE = {"hotel": {"area": "north", "stars": ""}, "taxi": {"leaveat": "17:15 "}}
 TRIPLES = [["hotel", "area", "north"], ["hotel", "stars", ""], ["taxi", "leaveat", "17:15 "]]

@@ -33,7 +33,9 @@ def load_case(folder: Path, name: str) -> tuple[list[set], list[set], list[str]]
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_published_scorers(real_cases: Path, system: str) -> None:
     expected = json.loads((real_cases / "states/expected.json").read_text())[system]
-    scores = de.score(None, de.load_predictions(real_cases / f"states/{system}.jsonl.gz"), "lin2021", resamples=0)
+    scores = de.score(
+        None, de.load_predictions(real_cases / f"states/{system}.jsonl.gz"), "lin2021", resamples=0
+    )
     wanted = {
         "joint_goal_accuracy": expected["joint_goal_accuracy"],
         "slot_f1": expected["slot_f1_card"],
@@ -71,7 +73,9 @@ def test_recipes_on_random_states(rows: list[tuple[set, set]]) -> None:
     assert micro == pytest.approx(recipes.micro(pred, gold))
 
 
-@given(turns, st.sampled_from(["gold", "union"]), st.sampled_from(["name", "domain-slot"]), st.sampled_from("01"))
+@given(
+    turns, st.sampled_from(["gold", "union"]), st.sampled_from(["name", "domain-slot"]), st.sampled_from("01")
+)
 def test_switches_of_slot_f1(rows: list[tuple[set, set]], slots: str, keyed: str, empty: str) -> None:
     pred, gold = [p for p, _ in rows], [g for _, g in rows]
     for choice in (empty, "skip"):
@@ -100,7 +104,10 @@ def test_order_of_rows_and_turns_does_not_matter(rows: list[tuple[set, set]], ra
         data = [(i, n, *t) for n, (i, row) in enumerate(zip(ids, rows, strict=True)) for t in row[at]]
         frames[side] = pd.DataFrame(data, columns=["dialogue_id", "turn", "domain", "slot", "value"])
     index = pd.DataFrame({"dialogue_id": ids, "turn": range(len(rows))})
-    shuffled = [f.sample(frac=1, random_state=random.randrange(2**31)) for f in (index, frames["gold"], frames["pred"])]
+    shuffled = [
+        f.sample(frac=1, random_state=random.randrange(2**31))
+        for f in (index, frames["gold"], frames["pred"])
+    ]
     for metric in STATE_METRICS.values():
         a = metric.counts(pair_states(index, frames["gold"], frames["pred"])).sum()
         b = metric.counts(pair_states(*shuffled)).sum()
@@ -115,7 +122,10 @@ def test_counts_of_dialogues_add_up_to_the_whole(rows: list[tuple[set, set]]) ->
         from dialogeval.metrics.states import pair_states_from_lists as pair
 
         whole = metric.counts(pair(pred, gold)).sum()
-        parts = metric.counts(pair(pred[:half], gold[:half])).sum() + metric.counts(pair(pred[half:], gold[half:])).sum()
+        parts = (
+            metric.counts(pair(pred[:half], gold[:half])).sum()
+            + metric.counts(pair(pred[half:], gold[half:])).sum()
+        )
         pd.testing.assert_series_equal(whole, parts)
 
 

@@ -19,7 +19,9 @@ def test_empty_tables_have_their_dtypes(kind: str) -> None:
 
 
 def test_ids() -> None:
-    assert {canonical_id(i) for i in ("PMUL4648", "PMUL4648.json", "pmul4648", " pmul4648.JSON ")} == {"pmul4648"}
+    assert {canonical_id(i) for i in ("PMUL4648", "PMUL4648.json", "pmul4648", " pmul4648.JSON ")} == {
+        "pmul4648"
+    }
 
 
 def frame(**changes: object) -> pd.DataFrame:
@@ -39,7 +41,10 @@ def test_check_accepts_any_order_and_more_columns_and_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (frame().drop(columns="turn"), "table responses lacks the column turn: expected dialogue_id, turn, response"),
+        (
+            frame().drop(columns="turn"),
+            "table responses lacks the column turn: expected dialogue_id, turn, response",
+        ),
         (frame(response=["x", None]), "column response, row 1 is empty (NaN); fill it in"),
         (frame(turn=[0, -1]), "column turn: expected whole numbers from 0, got a number -1"),
         (frame(turn=[0, 1.5]), "column turn: expected whole numbers from 0"),
@@ -64,4 +69,4 @@ def test_public_names_exist_and_import_stays_lazy() -> None:
     assert all(hasattr(de, name) for name in de.__all__)
     assert set(de.__all__) <= set(dir(de))
     with pytest.raises(AttributeError, match="no attribute 'scoer'"):
-        de.scoer  # noqa: B018
+        de.scoer

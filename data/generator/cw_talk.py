@@ -72,7 +72,7 @@ class Talk:
     goal: list[Sub]
     places: list[Place]
     turns: list[Turn] = field(default_factory=list)
-    state: State = field(default_factory=lambda: {d: {"selected": [], **{s: None for s in LAYOUT[d]}} for d in LAYOUT})
+    state: State = field(default_factory=lambda: {d: {"selected": [], **dict.fromkeys(LAYOUT[d])} for d in LAYOUT})
     mentioned: set[tuple[int, str]] = field(default_factory=set)
     known: Pairs = field(default_factory=dict)
 

@@ -97,7 +97,7 @@ def _venue(talk: Talk, wish: Wish, start: Pair, first: bool, domain: str) -> Non
         entry = _search(talk, wish, start, first, domain, act, entries)
     pending = EMPTY
     asked = list(wish.ask)
-    if asked and dice.chance(0.7) or not wish.book:
+    if (asked and dice.chance(0.7)) or not wish.book:
         talk.accept(domain, entry)
         pending = _ask(talk, domain, entry, asked)
         asked = []

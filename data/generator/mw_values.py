@@ -22,8 +22,8 @@ DAYS = {
     "saturday": "星期六",
     "sunday": "星期日",
 }
-NUMBERS = "zero one two three four five six seven eight nine ten".split()
-ZH_NUMBERS = "零 一 两 三 四 五 六 七 八 九 十".split()
+NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+ZH_NUMBERS = ["零", "一", "两", "三", "四", "五", "六", "七", "八", "九", "十"]
 
 FOODS = {
     "british": "英国",
@@ -63,7 +63,7 @@ VALUES: dict[str, dict[str, tuple[str, list[tuple[str, str]], list[tuple[str, st
     },
     "attractiontype": {
         "architecture": ("建筑学", [("architecture", "建筑")], []),
-        "boat": ("小船", [("boat", "小船")], []),
+        "boat": ("小船", [("boat", "游船")], []),
         "cinema": ("电影院", [("cinema", "电影院")], [("movie theatre", "影院")]),
         "college": ("学院", [("college", "学院")], []),
         "entertainment": ("娱乐", [("entertainment", "娱乐")], []),
@@ -80,7 +80,7 @@ VALUES: dict[str, dict[str, tuple[str, list[tuple[str, str]], list[tuple[str, st
 }
 
 #: Words after an attraction type, so that the phrase reads well: a boat trip, an architecture tour.
-TYPE_SUFFIX = {"architecture": (" landmark", "名胜"), "boat": (" trip", "游船项目"), "entertainment": (" venue", "场所")}
+TYPE_SUFFIX = {"architecture": (" landmark", "名胜"), "boat": (" trip", "项目"), "entertainment": (" venue", "场所")}
 
 #: State slot of each act slot: (part of the metadata, name there, kind in `VALUES`).
 STATE_SLOT = {

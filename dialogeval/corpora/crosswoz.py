@@ -36,7 +36,11 @@ def looks_like(raw: Any) -> bool:
     >>> looks_like({"7": {"messages": []}})
     True
     """
-    return isinstance(raw, dict) and bool(raw) and all(isinstance(d, dict) and "messages" in d for d in raw.values())
+    return (
+        isinstance(raw, dict)
+        and bool(raw)
+        and all(isinstance(d, dict) and "messages" in d for d in raw.values())
+    )
 
 
 def read(
@@ -99,14 +103,19 @@ def read(
             raise CorpusError(f"dialogue ids {seen[key]!r} and {original!r} are the same", file=file)
         seen[key] = original
         try:
-            rows["dialogues"].append((key, original, _TYPES.get(dialogue.get("type"), dialogue.get("type") or "")))
+            rows["dialogues"].append(
+                (key, original, _TYPES.get(dialogue.get("type"), dialogue.get("type") or ""))
+            )
             _read_goal(key, dialogue.get("goal") or (), rows["goals"])
             _read_messages(key, dialogue["messages"], rows, layouts, _NAME.get(language, "name"), gold)
             trailing += len(dialogue["messages"]) % 2
         except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
             raise _diagnose(dialogue, original, file, error) from None
     layout_rows = [
-        (number, domain, slot) for shape, number in layouts.items() for domain, slots in shape for slot in slots
+        (number, domain, slot)
+        for shape, number in layouts.items()
+        for domain, slots in shape
+        for slot in slots
     ]
     return Corpus(
         name=name if gold == "sys_state_init" else f"{name}+{gold}",
@@ -122,7 +131,12 @@ def read(
 
 
 def _read_messages(
-    key: str, messages: list[dict], rows: dict[str, list[tuple]], layouts: dict[tuple, int], name: str, gold: str
+    key: str,
+    messages: list[dict],
+    rows: dict[str, list[tuple]],
+    layouts: dict[tuple, int],
+    name: str,
+    gold: str,
 ) -> None:
     if not messages:
         raise ValueError("no messages")
@@ -181,10 +195,12 @@ def _read_names(
 
 
 def _same_wishes(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    return len(a) == len(b) and all(b.get(slot) == value for slot, value in a.items() if slot != "selectedResults")
+    return len(a) == len(b) and all(
+        b.get(slot) == value for slot, value in a.items() if slot != "selectedResults"
+    )
 
 
-def _read_goal(key: str, goal: list[list], rows: list[tuple]) -> None:
+def _read_goal(key: str, goal: Any, rows: list[tuple]) -> None:
     for _, domain, slot, value, *_ in goal:
         for one in value if isinstance(value, list) and value else [value]:
             wish = one if isinstance(one, str) else ""

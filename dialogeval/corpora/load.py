@@ -6,17 +6,14 @@ The format is recognised from the content, here and nowhere else.
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import CorpusError, DataFileError, UnknownNameError, UsageError
-from ..files import parse_json, read_bytes, unpack, zip_members
+from ..files import collection_paused, parse_json, read_bytes, unpack, zip_members
 from ..tables import Corpus, Source
 from . import catalog, crosswoz, multiwoz, schema_guided, unified
 
@@ -81,18 +78,6 @@ def load_corpus(
         return _load_path(Path(name_or_path), split, gold)
 
 
-@contextmanager
-def collection_paused() -> Iterator[None]:
-    """Pause garbage collection: a parsed corpus is a million small objects without cycles."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 def _load_known(name: str, split: str, home: str | os.PathLike[str] | None, gold: str) -> Corpus:
     entry = catalog.corpus_entry(name)
     if entry.family not in _READERS:
@@ -103,7 +88,11 @@ def _load_known(name: str, split: str, home: str | os.PathLike[str] | None, gold
     for part in catalog.split_parts(name, split):
         path = catalog.local_file(name, part, home)
         if not path.exists():
-            mend = f"run: dialogeval fetch {name}" if not name.startswith("sample/") else "install dialogeval again"
+            mend = (
+                f"run: dialogeval fetch {name}"
+                if not name.startswith("sample/")
+                else "install dialogeval again"
+            )
             raise DataFileError(f"corpus {name} is not here (split {split})", file=path, mend=mend)
         data = path.read_bytes()
         sha = hashlib.sha256(data).hexdigest()
@@ -148,7 +137,9 @@ def _load_path(path: Path, split: str, gold: str) -> Corpus:
             raw = _parse(members[dialogues](), path)
             ontology = _parse(members[by_name["ontology.json"]](), path)
             source = Source(path=path.name, sha256=hashlib.sha256(data).hexdigest())
-            return unified.read(raw, **described | {"language": "en"}, source=source, file=path, ontology=ontology)
+            return unified.read(
+                raw, **described | {"language": "en"}, source=source, file=path, ontology=ontology
+            )
     raw = _parse(unpack(data, path), path)
     source = Source(path=path.name, sha256=hashlib.sha256(data).hexdigest())
     family = _recognize(raw, path)
@@ -188,15 +179,21 @@ def _side_files(folder: Path) -> dict[str, Path]:
     return {part: path for part in _SIDE_FILES if (path := folder / f"{part}.json").exists()}
 
 
-def _load_official(path: Path, members: Any, by_name: dict[str, str], split: str, described: dict[str, str]) -> Corpus:
+def _load_official(
+    path: Path, members: Any, by_name: dict[str, str], split: str, described: dict[str, str]
+) -> Corpus:
     """Read an official release: data.json with lists of the test and validation dialogues."""
     raw = _parse(members[by_name["data.json"]](), f"{path}:data.json")
     lists = {}
     for part in ("test", "val"):
         found = [by_name[f"{part}ListFile{e}"] for e in (".txt", ".json") if f"{part}ListFile{e}" in by_name]
         if not found:
-            raise DataFileError(f"no {part}ListFile beside data.json", file=path, mend="use the official archive")
-        lists[part] = {line.strip() for line in members[found[0]]().decode("utf-8-sig").splitlines() if line.strip()}
+            raise DataFileError(
+                f"no {part}ListFile beside data.json", file=path, mend="use the official archive"
+            )
+        lists[part] = {
+            line.strip() for line in members[found[0]]().decode("utf-8-sig").splitlines() if line.strip()
+        }
     if split not in ("train", "val", "test"):
         raise UnknownNameError(f"split of {path.name}", split, ("train", "val", "test"))
     unknown = (lists["test"] | lists["val"]) - set(raw)
@@ -216,8 +213,14 @@ def _recognize(raw: Any, path: Path) -> str:
     for family, reader in _READERS.items():
         if reader.looks_like(raw):
             return family
-    expected = "MultiWOZ (log), CrossWOZ (messages), schema-guided (services) or unified (data_split) dialogues"
-    got = f"an object with keys {', '.join(list(raw)[:3])}" if isinstance(raw, dict) else f"a {type(raw).__name__}"
+    expected = (
+        "MultiWOZ (log), CrossWOZ (messages), schema-guided (services) or unified (data_split) dialogues"
+    )
+    got = (
+        f"an object with keys {', '.join(list(raw)[:3])}"
+        if isinstance(raw, dict)
+        else f"a {type(raw).__name__}"
+    )
     raise CorpusError("unknown corpus format", file=path, expected=expected, got=got)
 
 
@@ -235,7 +238,12 @@ def _read(
     if family == "schema_guided":
         raw = [dialogue for part in raws for dialogue in part]
         return schema_guided.read(
-            raw, **described, source=source, file=file, schema=side.get("schema"), dialog_acts=side.get("dialog_acts")
+            raw,
+            **described,
+            source=source,
+            file=file,
+            schema=side.get("schema"),
+            dialog_acts=side.get("dialog_acts"),
         )
     if family == "unified":
         return unified.read(raws[0], **described, source=source, file=file, ontology=side.get("ontology"))

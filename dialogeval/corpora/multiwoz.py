@@ -29,7 +29,9 @@ def looks_like(raw: Any) -> bool:
     >>> looks_like({"SNG01": {"log": []}})
     True
     """
-    return isinstance(raw, dict) and bool(raw) and all(isinstance(d, dict) and "log" in d for d in raw.values())
+    return (
+        isinstance(raw, dict) and bool(raw) and all(isinstance(d, dict) and "log" in d for d in raw.values())
+    )
 
 
 def read(
@@ -177,7 +179,12 @@ def _slot_name(part: str, slot: str, names: dict[tuple[str, str], str], language
 
 
 def _read_acts(
-    key: str, turn: int, speaker: str, utterance: dict[str, Any], rows: dict[str, list[tuple]], counts: Counter[str]
+    key: str,
+    turn: int,
+    speaker: str,
+    utterance: dict[str, Any],
+    rows: dict[str, list[tuple]],
+    counts: Counter[str],
 ) -> None:
     acts = utterance.get("dialog_act") or {}
     if acts.__class__ is not dict:  # the official release writes "No Annotation" there
@@ -269,7 +276,9 @@ def read_ontology(raw: Any, file: str | os.PathLike[str] = "") -> Any:
     for key, values in raw.items():
         domain, _, slot = key.partition("-")
         if not slot or not isinstance(values, list):
-            raise CorpusError(f"entry {key!r}", file=file, expected="domain-slot with a list", got=show(values))
+            raise CorpusError(
+                f"entry {key!r}", file=file, expected="domain-slot with a list", got=show(values)
+            )
         part, _, rest = slot.partition("-")
         if part in ("semi", "book") and rest:
             slot = rest.lower() if part == "semi" else "book" + rest.lower()

@@ -120,7 +120,7 @@ def slot_scores(predictions: States, golds: States) -> dict[str, float]:
 def score_lists(metric: Metric, predictions: States, golds: States, **pairing: Any) -> float:
     """Score plain lists with any state metric; keyword arguments go to the pairing."""
     counts = metric.counts(pair_states_from_lists(predictions, golds, **pairing))
-    return float(metric.value(counts.sum()))
+    return float(metric.value(dict(counts.sum())))
 
 
 # Counting functions ---------------------------------------------------------------------------
@@ -214,8 +214,11 @@ def slot_f1_metric(slots: str = "gold", keyed: str = "name", empty: str = "0") -
     >>> slot_f1_metric(empty="skip").options
     (('slots', 'gold'), ('keyed', 'name'), ('empty', 'skip'))
     """
-    switches = {"slots": (slots, ("gold", "union")), "keyed": (keyed, ("name", "domain-slot"))}
-    switches["empty"] = (str(empty), ("0", "1", "skip"))
+    switches: dict[str, tuple[str, tuple[str, ...]]] = {
+        "slots": (slots, ("gold", "union")),
+        "keyed": (keyed, ("name", "domain-slot")),
+        "empty": (str(empty), ("0", "1", "skip")),
+    }
     for switch, (choice, known) in switches.items():
         if choice not in known:
             raise UnknownNameError(f"choice of slot_f1's {switch}", choice, known)

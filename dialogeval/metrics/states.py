@@ -167,7 +167,9 @@ def pair_states(
     slot, slots = pd.factorize(pd.concat([gold["slot"], pred["slot"]], ignore_index=True))
     value, values = pd.factorize(pd.concat([gold["value"], pred["value"]], ignore_index=True))
     joint, pairs = pd.factorize(domain.astype("int64") * max(len(slots), 1) + slot)
-    names = pd.DataFrame({"domain": domains[pairs // max(len(slots), 1)], "slot": slots[pairs % max(len(slots), 1)]})
+    names = pd.DataFrame(
+        {"domain": domains[pairs // max(len(slots), 1)], "slot": slots[pairs % max(len(slots), 1)]}
+    )
     stride = max(len(pairs), 1) * max(len(values), 1)
 
     def side(row: Ints, here: Ints, at: slice) -> Triples:
@@ -225,7 +227,9 @@ def pair_states_from_lists(
         raise UsageError("", expected="one prediction and one gold state a turn", got=got)
     seen: dict[str, int] = {}
     number = [seen.__setitem__(i, seen.get(i, -1) + 1) or seen[i] for i in ids]  # type: ignore[func-returns-value]
-    turns = pd.DataFrame({"dialogue_id": pd.Series(ids, dtype="str"), "turn": pd.Series(number, dtype="int64")})
+    turns = pd.DataFrame(
+        {"dialogue_id": pd.Series(ids, dtype="str"), "turn": pd.Series(number, dtype="int64")}
+    )
 
     def frame(states: Sequence[Iterable[tuple[str, str, str]]], what: str) -> pd.DataFrame:
         rows = []
@@ -240,7 +244,10 @@ def pair_states_from_lists(
         columns = list(zip(*rows, strict=True)) if rows else [()] * 5
         names = ("dialogue_id", "turn", "domain", "slot", "value")
         return pd.DataFrame(
-            {n: pd.Series(c, dtype="int64" if n == "turn" else "str") for n, c in zip(names, columns, strict=True)}
+            {
+                n: pd.Series(c, dtype="int64" if n == "turn" else "str")
+                for n, c in zip(names, columns, strict=True)
+            }
         )
 
     return pair_states(turns, frame(golds, "gold"), frame(predictions, "prediction"), n_slots)

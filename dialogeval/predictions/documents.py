@@ -1,7 +1,7 @@
-"""From tables to the documents of the prediction formats: the readers of `prediction_formats` the other way.
+"""From tables to the documents of the prediction formats: the readers of `predictions.formats` the other way.
 
 `Predictions` go in; what comes out is plain JSON data, in the shape of the format. Whether a format
-can hold all of the predictions is checked before, by `prediction_writers`.
+can hold all of the predictions is checked before, by `predictions.writers`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from .tables import Corpus, Predictions
+from ..tables import Corpus, Predictions
 
 __all__ = ["document"]
 
@@ -33,7 +33,7 @@ def document(predictions: Predictions, format: str) -> Any:
 
     Examples
     --------
-    >>> from dialogeval.prediction_cells import Cell, build
+    >>> from dialogeval.predictions.cells import Cell, build
     >>> one = build([Cell("A", 0, state={"hotel": {"area": "north"}})], "a.json", name="a", format="dstc9")
     >>> document(one, "gt-pr")
     {'A': {'0': {'pr': [['hotel', 'area', 'north']]}}}

@@ -1,6 +1,6 @@
 """One field of all turns: untrusted values in, tables out.
 
-The columns of a prediction file are checked here one by one; `prediction_cells` puts them together.
+The columns of a prediction file are checked here one by one; `predictions.cells` puts them together.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .errors import PredictionError, show
-from .prediction_states import Triple, read_state
-from .tables import table
+from ..errors import PredictionError, show
+from ..tables import table
+from .states import Triple, read_state
 
 __all__ = ["HALF_SURROGATE", "Keys", "domain_table", "state_table", "text_column"]
 

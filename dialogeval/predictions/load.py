@@ -1,25 +1,23 @@
 """Reading predictions: a file of any known format in, `Predictions` out.
 
 This is the only place where a format is guessed, and it is guessed from the content, never from
-the file's name. Each format's reader is in `prediction_formats`, what all share in
-`prediction_cells`; writing is in `prediction_writers`.
+the file's name. Each format's reader is in `predictions.formats`, what all share in
+`predictions.cells`; writing is in `predictions.writers`.
 """
 
 from __future__ import annotations
 
-import gc
 import io
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .errors import DataFileError, DialogevalError, PredictionError, UnknownNameError, show
-from .files import parse_json, read_bytes, read_json_lines
-from .prediction_cells import build
-from .prediction_formats import READERS, Content
-from .tables import Predictions
+from ..errors import DataFileError, DialogevalError, PredictionError, UnknownNameError, show
+from ..files import collection_paused, parse_json, read_bytes, read_json_lines
+from ..locate import locate_predictions
+from ..tables import Predictions
+from .cells import build
+from .formats import READERS, Content
 
 __all__ = ["FORMATS", "load_predictions", "recognize"]
 
@@ -97,7 +95,7 @@ def load_predictions(
     if format is not None and format not in READERS:
         raise UnknownNameError("format", format, FORMATS)
     path = locate_predictions(path, home)
-    with _garbage_collection_paused():
+    with collection_paused():
         content = _parse(read_bytes(path), str(path))
         known = format or recognize(content)
         return build(
@@ -289,18 +287,6 @@ def _csv(data: bytes, file: str) -> Any:
             quoted_strings_can_be_null=False,
         ),
     )
-
-
-@contextmanager
-def _garbage_collection_paused() -> Iterator[None]:
-    """Hold off the cyclic collector: it would walk the parsed file again and again (half of all time)."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _system_name(file: str) -> str:

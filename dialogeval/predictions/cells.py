@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .errors import PredictionError, show
-from .prediction_columns import HALF_SURROGATE, Keys, domain_table, state_table, text_column
-from .prediction_states import REPAIRS
-from .tables import Corpus, Predictions, Source, canonical_id, table
+from ..errors import PredictionError, show
+from ..tables import Corpus, Predictions, Source, canonical_id, table
+from .columns import HALF_SURROGATE, Keys, domain_table, state_table, text_column
+from .states import REPAIRS
 
 __all__ = ["ABSENT", "Cell", "build", "turn_gap"]
 

@@ -18,10 +18,10 @@ from typing import Any
 import orjson
 import pandas as pd
 
-from .errors import DataFileError, UnknownNameError, UsageError
-from .prediction_documents import document
-from .predictions import FORMATS, load_predictions
-from .tables import Predictions
+from ..errors import DataFileError, UnknownNameError, UsageError
+from ..tables import Predictions
+from .documents import document
+from .load import FORMATS, load_predictions
 
 __all__ = ["convert", "lost", "save_predictions"]
 
@@ -67,7 +67,7 @@ def save_predictions(predictions: Predictions, path: str | os.PathLike[str], for
     Examples
     --------
     >>> import tempfile
-    >>> from dialogeval.prediction_cells import Cell, build
+    >>> from dialogeval.predictions.cells import Cell, build
     >>> one = build([Cell("A", 0, state={"hotel": {"area": "north"}})], "a.json", name="a", format="dstc9")
     >>> file = save_predictions(one, Path(tempfile.mkdtemp(), "b.json"), "dstc9")
     >>> file.read_text().split()

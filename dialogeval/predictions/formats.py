@@ -1,7 +1,7 @@
 """The prediction formats: for each, one function from parsed content to one `Cell` a turn.
 
 In comes a `Content` (rows of a line format or one JSON document), out come cells; what holds for
-all formats is checked by `prediction_cells.build`. A reader names the dialogue and turn of what it
+all formats is checked by `predictions.cells.build`. A reader names the dialogue and turn of what it
 refuses, and never changes what it is given.
 """
 
@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import PredictionError, show
-from .files import parse_json
-from .prediction_cells import ABSENT, Cell, turn_gap
+from ..errors import PredictionError, show
+from ..files import parse_json
+from .cells import ABSENT, Cell, turn_gap
 
 __all__ = ["READERS", "Content"]
 
