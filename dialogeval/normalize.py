@@ -149,7 +149,7 @@ def normalize_states(
     codes, values = pd.factorize(states["value"])
     absent = frozenset(not_filled)
     done: Mapping[str, str] = {v: "" if v in absent else normalize_value(v, steps) for v in values}
-    if all(old == new for old, new in done.items()):
+    if all(old == new != "" for old, new in done.items()):
         return states
     mapped = pd.Series([done[v] for v in values], dtype="str")
     out = states.assign(value=mapped.take(codes).to_numpy())

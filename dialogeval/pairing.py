@@ -82,7 +82,7 @@ def match_turns(gold: Corpus, predictions: Predictions, missing: str = "error") 
     """
     if missing not in MISSING:
         raise UnknownNameError("missing policy", missing, MISSING)
-    have = predictions.turns.assign(predicted=True)
+    have = predictions.turns[["dialogue_id", "turn"]]
     turns = gold.turns[["dialogue_id", "turn", "layout"]]
     merged = turns.merge(have, on=["dialogue_id", "turn"], how="outer", indicator="side")
     file = predictions.path or predictions.name
@@ -119,10 +119,11 @@ def match_turns(gold: Corpus, predictions: Predictions, missing: str = "error") 
         warnings.append(
             f"{len(lacking):,} of {len(turns):,} turns have no prediction and were {done} ({what})"
         )
-    scored = merged[~absent] if missing == "skip" else merged
-    scored = scored.assign(predicted=~absent)[["dialogue_id", "turn", "layout", "predicted"]]
+    scored = merged.assign(predicted=~absent)[["dialogue_id", "turn", "layout", "predicted"]]
+    scored = scored[~absent] if missing == "skip" else scored
+    scored = scored.sort_values(["dialogue_id", "turn"], ignore_index=True)
     return Coverage(
-        turns=scored.astype({"layout": "int64"}).sort_values(["dialogue_id", "turn"], ignore_index=True),
+        turns=scored.astype({"layout": "int64"}),
         dialogues_scored=int(scored["dialogue_id"].nunique()),
         dialogues_in_corpus=len(known),
         turns_scored=len(scored),
@@ -160,7 +161,9 @@ def _and(parts: Sequence[str]) -> str:
     return "; ".join(p for p in parts if p)
 
 
-def state_pair(gold: Corpus, predictions: Predictions, protocol: Protocol, coverage: Coverage) -> StatePair:
+def state_pair(
+    gold: Corpus, predictions: Predictions, protocol: Protocol, coverage: Coverage
+) -> tuple[StatePair, tuple[str, ...]]:
     """Normalise both sides by the protocol's steps and code them.
 
     Parameters
@@ -174,6 +177,8 @@ def state_pair(gold: Corpus, predictions: Predictions, protocol: Protocol, cover
     Returns
     -------
     StatePair
+    tuple of str
+        Warnings: predicted slots that the gold never has, ``none`` taken for a value.
 
     Raises
     ------
@@ -190,7 +195,31 @@ def state_pair(gold: Corpus, predictions: Predictions, protocol: Protocol, cover
     pred_states = _accept_alternatives(gold, gold_states, pred_states, protocol)
     sizes = gold.layouts.groupby("layout").size()
     n_slots = coverage.turns["layout"].map(sizes).fillna(0).to_numpy(dtype="int64")
-    return pair_states(coverage.turns, gold_states, pred_states, n_slots)
+    warnings = _state_warnings(gold, gold_states, pred_states)
+    return pair_states(coverage.turns, gold_states, pred_states, n_slots), warnings
+
+
+def _state_warnings(gold: Corpus, gold_states: pd.DataFrame, pred_states: pd.DataFrame) -> tuple[str, ...]:
+    """Say what makes a score low for reasons of naming alone."""
+    warnings = []
+    where = ["domain", "slot"]
+    known = pd.concat([gold.layouts[where], gold_states[where]]).drop_duplicates()
+    counts = pred_states.groupby(where).size().rename("n").reset_index()
+    foreign = counts.merge(known, on=where, how="left", indicator="side")
+    foreign = foreign[foreign["side"] == "left_only"].sort_values(["n", *where], ascending=[False, True, True])
+    if len(foreign):
+        named = ", ".join(f"{r.domain}-{r.slot} ×{r.n:,}" for r in foreign.head(5).itertuples())
+        warnings.append(
+            f"{foreign['n'].sum():,} of {len(pred_states):,} predicted values stand in {len(foreign)} slots that "
+            f"{gold.id} does not have and count as wrong: {named}{', …' if len(foreign) > 5 else ''}"
+        )
+    none = [int((side["value"].str.strip().str.lower() == "none").sum()) for side in (gold_states, pred_states)]
+    if none[1] > 0.05 * max(len(pred_states), 1):
+        warnings.append(
+            f"{none[1]:,} predicted values are 'none' (gold: {none[0]:,}), which this protocol takes for a value; "
+            "one with the step none:drop does not"
+        )
+    return tuple(warnings)
 
 
 def _accept_alternatives(

@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import DataFileError, ReportError, UnknownNameError, UsageError, show
+from . import errors
+from .errors import DataFileError, DialogevalError, ReportError, UnknownNameError, UsageError, show
 from .resources import resource_dir
 
 __all__ = ["REPORTS", "export_html", "find_report", "read_parameters", "run_report", "write_outputs"]
@@ -74,6 +75,7 @@ def run_report(
     if OUT in defaults:
         values[OUT] = str(folder)
     notebook = folder / "report.ipynb"
+    _clear(folder)
     _execute(path, notebook, values)
     html = folder / "report.html"
     html.write_text(export_html(notebook), encoding="utf-8")
@@ -160,6 +162,13 @@ def check_parameters(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     return checked
 
 
+def _clear(folder: Path) -> None:
+    """Remove what an earlier run wrote, so that a failing run leaves no old numbers beside its notebook."""
+    if (folder / "report.ipynb").is_file():
+        for old in [folder / "report.html", folder / "metrics.json", *folder.glob("*.csv")]:
+            old.unlink(missing_ok=True)
+
+
 def _execute(path: Path, notebook: Path, values: dict[str, Any]) -> None:
     import logging
 
@@ -177,6 +186,10 @@ def _execute(path: Path, notebook: Path, values: dict[str, Any]) -> None:
             kernel_name="python3",
         )
     except PapermillExecutionError as error:
+        kind = getattr(errors, error.ename, None)
+        if isinstance(kind, type) and issubclass(kind, DialogevalError):
+            # Our own refusals are one line that says all: which cell it came from helps nobody.
+            raise ReportError(error.evalue) from None
         cause = f"{error.ename}: {error.evalue}"
         mend = f"see {notebook}"
         raise ReportError(f"cell {error.cell_index} failed: {cause}", file=path.name, mend=mend) from None
@@ -199,10 +212,18 @@ def export_html(notebook: str | os.PathLike[str]) -> str:
     import nbformat
     from nbconvert import HTMLExporter
 
+    document = nbformat.read(notebook, as_version=4)
     templates = Path(__file__).resolve().parent / "data" / "templates"
     exporter = HTMLExporter(extra_template_basedirs=[str(templates)], template_name="report")
-    body, _ = exporter.from_notebook_node(nbformat.read(notebook, as_version=4))
+    body, _ = exporter.from_notebook_node(document, resources={"metadata": {"name": _heading(document)}})
     return body
+
+
+def _heading(document: Any) -> str:
+    """Return the first heading of a notebook, for the title of its page."""
+    texts = [c.source for c in document.cells if c.cell_type == "markdown"]
+    found = re.search(r"^# +(.+)$", "\n".join(texts), flags=re.MULTILINE)
+    return found.group(1).strip() if found else "dialogeval report"
 
 
 def write_outputs(folder: str, metrics: Mapping[str, Any], **tables: Any) -> list[str]:

@@ -230,10 +230,10 @@ def score(
         raise UsageError("no turn is left to score", file=predictions.path or predictions.name)
     pair: Any
     if protocol.task == "state":
-        pair = state_pair(gold, predictions, protocol, coverage)
+        pair, said = state_pair(gold, predictions, protocol, coverage)
     else:
         pair, said = text_pair(gold, predictions, protocol, coverage)
-        warnings += said
+    warnings += said
     counts: dict[Callable, pd.DataFrame] = {}
     for metric in metrics:
         if metric.counts not in counts:

@@ -7,7 +7,7 @@ from typing import Any
 import cw_text as bank
 from cw_world import NEARBY, STATIONS, Place, nearby
 from dice import Dice
-from text import EMPTY, Pair, Utterance, Value, both, chain, fill, listing, say
+from text import EMPTY, Pair, Utterance, Value, both, chain, fill, listing, say, without_measure
 
 BLANK = "\xa0"
 
@@ -60,21 +60,11 @@ def wish(dice: Dice, domain: str, wishes: dict[str, Any], first: bool, source: s
     np = (tuple(en), tuple(zh))
     template = dice.pick(bank.OPEN[domain] if first or dice.chance(0.3) else bank.NEXT)
     pair = fill(template, np=np)
-    pair = (pair[0], _without_measure(pair[1], measure))
+    pair = (pair[0], without_measure(pair[1]))
     if first and dice.chance(0.7):
         greeting = say(dice, bank.GREET)
         acts.append(("General|greet", "none", "none"))
     return Utterance(chain(greeting, pair), tuple(acts))
-
-
-def _without_measure(pieces: tuple, measure: str) -> tuple:
-    """Chinese drops the measure word after 有, unless another 有 would follow."""
-    out = []
-    for i, piece in enumerate(pieces):
-        before, after = pieces[i - 1] if i else "", pieces[i + 1] if i + 1 < len(pieces) else ""
-        drop = piece == measure and str(before).endswith("有") and not str(after).startswith("有")
-        out += [] if drop else [piece]
-    return tuple(out)
 
 
 def _qualities(pairs: list[Pair]) -> Pair:
@@ -105,7 +95,9 @@ def ask(dice: Dice, place: Place, slots: list[str], choice: str = "only") -> Utt
     if slots[0] in NEARBY:
         templates = bank.ASK_NEARBY if choice == "only" else bank.ASK_NEARBY[:1]
         return Utterance(say(dice, templates, name=name, things=both(*bank.THINGS[NEARBY[slots[0]]])), acts)
-    return Utterance(say(dice, bank.ASK if choice == "only" else bank.ASK_NAMED, name=name, list=_nouns(slots)), acts)
+    return Utterance(
+        say(dice, bank.ASK if choice == "only" else bank.ASK_NAMED, name=name, list=_nouns(slots)), acts
+    )
 
 
 def change(dice: Dice, domain: str, slot: str, value: Any) -> Utterance:
@@ -135,12 +127,14 @@ def offer(dice: Dice, places: list[Place]) -> Utterance:
     names = [mark(f"Inform|{p.domain}", "name", p.name) for p in places]
     if len(names) == 1:
         return Utterance(say(dice, bank.OFFER, name=names[0]))
-    return Utterance(say(dice, bank.OFFER_MANY, list=listing(names)))
+    return Utterance(say(dice, bank.OFFER_TWO if len(names) == 2 else bank.OFFER_MANY, list=listing(names)))
 
 
 def nothing(dice: Dice, place: Place, slot: str) -> Utterance:
     act = f"Inform|{place.domain}"
-    pair = say(dice, bank.NOOFFER, name=mark(act, "name", place.name), q=quality(dice, act, slot, place.facts[slot]))
+    pair = say(
+        dice, bank.NOOFFER, name=mark(act, "name", place.name), q=quality(dice, act, slot, place.facts[slot])
+    )
     return Utterance(pair, ((f"NoOffer|{place.domain}", "none", "none"),))
 
 
@@ -173,10 +167,23 @@ def metro(dice: Dice, a: Place, b: Place) -> Utterance:
         sentences = [fill(bank.METRO_NONE, name=both(spoken(p.name[0]), p.name[1])) for p in without.values()]
         acts = [(act, s, station(p)) for s, p in stops.items()]
         return Utterance(chain(*sentences), tuple((a_, s, v) for a_, s, v in acts))
-    return Utterance(say(dice, bank.METRO_ANSWER, a=mark(act, "from station", station(a)), b=mark(act, "to station", station(b))))
+    return Utterance(
+        say(
+            dice,
+            bank.METRO_ANSWER,
+            a=mark(act, "from station", station(a)),
+            b=mark(act, "to station", station(b)),
+        )
+    )
 
 
 def taxi(dice: Dice) -> Utterance:
     act = "Inform|Taxi"
-    return Utterance(say(dice, bank.TAXI_ANSWER, a=mark(act, "car type", ("#CX", "#CX")), b=mark(act, "plate number", ("#CP", "#CP"))))
-
+    return Utterance(
+        say(
+            dice,
+            bank.TAXI_ANSWER,
+            a=mark(act, "car type", ("#CX", "#CX")),
+            b=mark(act, "plate number", ("#CP", "#CP")),
+        )
+    )

@@ -26,7 +26,16 @@ ASKS = {
 LAYOUT = {
     "Attraction": ("name", "fee", "duration", "rating", "nearby attract.", "nearby rest.", "nearby hotels"),
     "Restaurant": ("name", "dishes", "cost", "rating", "nearby attract.", "nearby rest.", "nearby hotels"),
-    "Hotel": ("name", "type", "Hotel Facilities", "price", "rating", "nearby attract.", "nearby rest.", "nearby hotels"),
+    "Hotel": (
+        "name",
+        "type",
+        "Hotel Facilities",
+        "price",
+        "rating",
+        "nearby attract.",
+        "nearby rest.",
+        "nearby hotels",
+    ),
     "Metro": ("from", "to"),
     "Taxi": ("from", "to"),
 }
@@ -72,11 +81,15 @@ class Talk:
     goal: list[Sub]
     places: list[Place]
     turns: list[Turn] = field(default_factory=list)
-    state: State = field(default_factory=lambda: {d: {"selected": [], **dict.fromkeys(LAYOUT[d])} for d in LAYOUT})
+    state: State = field(
+        default_factory=lambda: {d: {"selected": [], **dict.fromkeys(LAYOUT[d])} for d in LAYOUT}
+    )
     mentioned: set[tuple[int, str]] = field(default_factory=set)
     known: Pairs = field(default_factory=dict)
 
-    def exchange(self, said: Utterance, tell: Callable[[Dice], Utterance], domain: str, **changes: Any) -> None:
+    def exchange(
+        self, said: Utterance, tell: Callable[[Dice], Utterance], domain: str, **changes: Any
+    ) -> None:
         """Add a turn.
 
         ``update``: slots the user sets; ``found``: results of the search; ``relaxed``: slots the
@@ -182,13 +195,17 @@ def _visit(talk: Talk, sub: Sub) -> None:
         said = cw_say.ask(dice, place, group, "many" if many else "only")
         tell = partial(cw_say.facts, talk=talk.places, place=place, slots=told)
         learned = _answers(talk, sub, place, told)
-        talk.exchange(said, tell, sub.domain, found=[place], mentions={(sub.id, s) for s in group}, learned=learned)
+        talk.exchange(
+            said, tell, sub.domain, found=[place], mentions={(sub.id, s) for s in group}, learned=learned
+        )
 
 
 def _answers(talk: Talk, sub: Sub, place: Place, slots: list[str]) -> Pairs:
     out: Pairs = {}
     for slot in slots:
-        out[sub.id, slot] = [p.name for p in nearby(talk.places, place, slot)] if slot in NEARBY else place.facts[slot]
+        out[sub.id, slot] = (
+            [p.name for p in nearby(talk.places, place, slot)] if slot in NEARBY else place.facts[slot]
+        )
     return out
 
 
@@ -214,10 +231,20 @@ def _search(talk: Talk, sub: Sub, first: bool) -> Place:
         place = sub.place
         tell = partial(cw_say.nothing, place=place, slot=lost)
         learned = {(sub.id, "name"): place.name, (sub.id, lost): place.facts[lost]}
-        talk.exchange(said, tell, sub.domain, update=update, relaxed=({lost: None}, [place]), mentions=mentions, learned=learned)
+        talk.exchange(
+            said,
+            tell,
+            sub.domain,
+            update=update,
+            relaxed=({lost: None}, [place]),
+            mentions=mentions,
+            learned=learned,
+        )
         return place
     fitting = [p for p in pool if all(satisfies(p, s, w) for s, w in sub.wishes.items())] or [sub.place]
-    shown = dice.some(fitting, min(len(fitting), 3)) if len(fitting) > 1 and dice.chance(0.45) else [sub.place]
+    shown = (
+        dice.some(fitting, min(len(fitting), 3)) if len(fitting) > 1 and dice.chance(0.45) else [sub.place]
+    )
     if sub.place not in shown:
         shown = [sub.place, *shown[1:]]
     learned = {(sub.id, "name"): sub.place.name}
@@ -265,7 +292,10 @@ def _travel(talk: Talk, sub: Sub) -> None:
     learned: Pairs = {(sub.id, "from"): a.name, (sub.id, "to"): b.name}
     if sub.domain == "Metro":
         tell = partial(cw_say.metro, a=a, b=b)
-        found = [(f"(Starting point) {a.name[0]}", f"(起点) {a.name[1]} "), (f"(Termination) {b.name[0]}", f"(终点) {b.name[1]}")]
+        found = [
+            (f"(Starting point) {a.name[0]}", f"(起点) {a.name[1]} "),
+            (f"(Termination) {b.name[0]}", f"(终点) {b.name[1]}"),
+        ]
         for slot, place in (("from station", a), ("to station", b)):
             learned[sub.id, slot] = cw_say.station(place)
     else:
@@ -273,4 +303,12 @@ def _travel(talk: Talk, sub: Sub) -> None:
         found = [(f"Taxi ({a.name[0]} - {b.name[0]})", f"出租 ({a.name[1]} - {b.name[1]})")]
         learned |= {(sub.id, "car type"): ("#CX", "#CX"), (sub.id, "plate number"): ("#CP", "#CP")}
     said = cw_say.travel(dice, sub.domain, a, b)
-    talk.exchange(said, tell, sub.domain, update={"from": a.name, "to": b.name}, found=found, mentions=mentions, learned=learned)
+    talk.exchange(
+        said,
+        tell,
+        sub.domain,
+        update={"from": a.name, "to": b.name},
+        found=found,
+        mentions=mentions,
+        learned=learned,
+    )

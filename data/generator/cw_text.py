@@ -2,9 +2,12 @@
 
 GREET = [("Hello,", "你好，"), ("Hi,", "您好，"), ("Good morning,", "早上好，"), ("Hello there,", "你好啊，")]
 THING = {
-    "Attraction": [("an attraction", "一个", "景点"), ("a place to visit", "一个", "景点"), ("a scenic spot", "一处", "景点")],
+    "Attraction": [
+        ("an attraction", "一个", "景点"),
+        ("a scenic spot", "一处", "景点"),
+    ],
     "Restaurant": [("a restaurant", "一家", "餐馆"), ("a place to eat", "一家", "吃饭的地方")],
-    "Hotel": [("a hotel", "一家", "酒店"), ("a place to stay", "一家", "酒店")],
+    "Hotel": [("a hotel", "一家", "酒店")],
 }
 #: {np} is the wish with its qualities.
 OPEN = {
@@ -54,7 +57,7 @@ PICK_NEARBY = [
 BY_NAME = [
     ("I want to go to {name}. {ask}", "我想去{name}。{ask}"),
     ("I've heard of {name}. {ask}", "我听说过{name}。{ask}"),
-    ("we plan to visit {name} tomorrow. {ask}", "我们打算明天去{name}。{ask}"),
+    ("we plan to go to {name} tomorrow. {ask}", "我们打算明天去{name}。{ask}"),
 ]
 ASK_LEAD = [
     ("Please tell me the {list}.", "请告诉我{list}。"),
@@ -79,7 +82,11 @@ ASK_NEARBY = [
     ("I'd also like to know the {things} around it.", "我还想知道它周边的{things}。"),
 ]
 ASK_FACILITY = [("Does it offer {v}?", "它提供{v}吗？"), ("Is there {v}?", "有{v}吗？")]
-THINGS = {"Attraction": ("attractions", "景点"), "Restaurant": ("restaurants", "餐馆"), "Hotel": ("hotels", "酒店")}
+THINGS = {
+    "Attraction": ("attractions", "景点"),
+    "Restaurant": ("restaurants", "餐馆"),
+    "Hotel": ("hotels", "酒店"),
+}
 NOUN = {
     "phone": ("phone number", "电话"),
     "address": ("address", "地址"),
@@ -100,12 +107,24 @@ CHANGE = [
     ("On second thought, {q} would be better.", "再想想，{q}的更好。"),
 ]
 METRO = [
-    ("I want to take the metro from {a} to {b}. Which stations are closest?", "我想从{a}坐地铁到{b}，最近的地铁站分别是哪个？"),
-    ("Please tell me the subway stations near {a} and {b}, I'm going from the first to the second.", "请告诉我{a}和{b}附近的地铁站，我要从前者去后者。"),
+    (
+        "I want to take the metro from {a} to {b}. Which stations are closest?",
+        "我想从{a}坐地铁到{b}，最近的地铁站分别是哪个？",
+    ),
+    (
+        "Please tell me the subway stations near {a} and {b}, I'm going from the first to the second.",
+        "请告诉我{a}和{b}附近的地铁站，我要从前者去后者。",
+    ),
 ]
 TAXI = [
-    ("Please call a taxi from {a} to {b} and tell me the car type and plate number.", "请帮我叫一辆从{a}到{b}的出租车，告诉我车型和车牌。"),
-    ("I'd like to take a taxi from {a} to {b}. What are the car type and plate number?", "我想从{a}打车到{b}，车型和车牌是什么？"),
+    (
+        "Please call a taxi from {a} to {b} and tell me the car type and plate number.",
+        "请帮我叫一辆从{a}到{b}的出租车，告诉我车型和车牌。",
+    ),
+    (
+        "I'd like to take a taxi from {a} to {b}. What are the car type and plate number?",
+        "我想从{a}打车到{b}，车型和车牌是什么？",
+    ),
 ]
 THANK = [
     ("OK, thank you.", "好的，谢谢你。"),
@@ -123,14 +142,25 @@ OFFER = [
     ("{name} meets your requirements.", "{name}符合您的要求。"),
     ("{name} is a good choice.", "{name}是个不错的选择。"),
 ]
+OFFER_TWO = [
+    ("{list} both meet your requirements.", "{list}都符合您的要求。"),
+    ("I would suggest {list}.", "我建议{list}。"),
+    ("You can choose between {list}.", "您可以在{list}之间选择。"),
+]
 OFFER_MANY = [
     ("{list} all meet your requirements.", "{list}都符合您的要求。"),
     ("There are several choices: {list}.", "有好几个选择：{list}。"),
     ("You can choose from {list}.", "您可以从{list}中选择。"),
 ]
 NOOFFER = [
-    ("Sorry, nothing meets all of that. {name} comes close, but with {q}.", "抱歉，没有完全符合的。{name}比较接近，不过{q}。"),
-    ("There is no such place, I'm afraid. You could consider {name}, it has {q}.", "恐怕没有这样的地方。您可以考虑{name}，{q}。"),
+    (
+        "Sorry, nothing meets all of that. {name} comes close, but with {q}.",
+        "抱歉，没有完全符合的。{name}比较接近，不过{q}。",
+    ),
+    (
+        "There is no such place, I'm afraid. You could consider {name}, it has {q}.",
+        "恐怕没有这样的地方。您可以考虑{name}，{q}。",
+    ),
 ]
 FACT = {
     "phone": [("The phone number is {v}.", "电话是{v}。"), ("You can call {v}.", "您可以拨打{v}。")],
@@ -140,7 +170,10 @@ FACT = {
     "fee0": [("Admission is {v}.", "门票{v}。"), ("It is {v}.", "是{v}的。")],
     "duration": [("A visit takes {v}.", "游玩时间是{v}。"), ("You can stay for {v}.", "可以玩{v}。")],
     "cost": [("The cost per person is {v}.", "人均消费是{v}。"), ("It is about {v} each.", "人均{v}左右。")],
-    "dishes": [("The recommended dishes are {v}.", "推荐菜有{v}。"), ("You should try {v}.", "您可以尝尝{v}。")],
+    "dishes": [
+        ("The recommended dishes are {v}.", "推荐菜有{v}。"),
+        ("You should try {v}.", "您可以尝尝{v}。"),
+    ],
     "open": [("It is open {v}.", "营业时间是{v}。")],
     "type": [("It is a {v} hotel.", "是{v}酒店。")],
     "price": [("A room costs {v}.", "价格是{v}。"), ("The price is {v}.", "价格{v}。")],
@@ -153,7 +186,10 @@ NEARBY_NONE = [("There are no {things} nearby.", "周边没有{things}。")]
 FACILITY_YES = [("Yes, it does offer {v}.", "有的，提供{v}。"), ("It has {v}.", "有{v}。")]
 FACILITY_NO = [("Sorry, it doesn't offer {v}.", "抱歉，不提供{v}。")]
 METRO_ANSWER = [
-    ("The nearest station to the start is {a}, and to the destination {b}.", "出发地附近的地铁站是{a}，目的地附近的是{b}。"),
+    (
+        "The nearest station to the start is {a}, and to the destination {b}.",
+        "出发地附近的地铁站是{a}，目的地附近的是{b}。",
+    ),
     ("You get on at {a} and get off at {b}.", "您在{a}上车，在{b}下车。"),
 ]
 METRO_NONE = ("There is no metro station near {name}, I'm afraid.", "恐怕{name}附近没有地铁站。")

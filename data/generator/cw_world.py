@@ -5,6 +5,7 @@ A few English names carry non-breaking or trailing blanks, as the English CrossW
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +75,7 @@ _HOTELS = """
 新禾舒适酒店|Xinhe Comfort Hotel|4|comfort|310|breakfast,wifi,wake|4.2
 """
 FACILITIES = {
-    "wifi": ("WiFi in All Rooms", "所有房间提供wifi"),
+    "wifi": ("Broadband Internet", "宽带上网"),
     "breakfast": ("Breakfast Service", "早餐服务"),
     "luggage": ("Luggage Storage", "行李寄存"),
     "gym": ("Gym", "健身房"),
@@ -94,7 +95,12 @@ DURATIONS = {
     "2 hours-3 hours": "2小时 - 3小时",
     "half a day": "半天",
 }
-_ROADS = {1: ("Chengqiang Road", "城墙路"), 2: ("Yudeng Road", "渔灯路"), 3: ("Tingsong Road", "听松路"), 4: ("Xinghe Avenue", "星河大道")}
+_ROADS = {
+    1: ("Chengqiang Road", "城墙路"),
+    2: ("Yudeng Road", "渔灯路"),
+    3: ("Tingsong Road", "听松路"),
+    4: ("Xinghe Avenue", "星河大道"),
+}
 STATIONS = {
     1: ("Gucheng Subway Station Exit B", "古城地铁站B口"),
     2: ("Nandu Wharf Subway Station Exit A", "南渡码头地铁站A口"),
@@ -188,7 +194,7 @@ def _range(slot: str, number: int) -> tuple[str, str]:
     bounds = _RANGES[slot]
     if slot == "price" and number >= 1000:
         return "1000 yuan or more", "1000元以上"
-    low, high = next((a, b) for a, b in zip(bounds, bounds[1:], strict=False) if a < number <= b)
+    low, high = next((a, b) for a, b in itertools.pairwise(bounds) if a < number <= b)
     if not low:
         return f"{high} yuan or less", f"{high}元以下"
     return f"{low}-{high} yuan", f"{low}-{high}元"
@@ -206,7 +212,14 @@ def satisfies(place: Place, slot: str, wish: Any) -> bool:
 
 
 #: Chinese names of domains, acts' slots and dialogue types.
-ZH_DOMAINS = {"Attraction": "景点", "Restaurant": "餐馆", "Hotel": "酒店", "Metro": "地铁", "Taxi": "出租", "General": "General"}
+ZH_DOMAINS = {
+    "Attraction": "景点",
+    "Restaurant": "餐馆",
+    "Hotel": "酒店",
+    "Metro": "地铁",
+    "Taxi": "出租",
+    "General": "General",
+}
 ZH_DOMAINS |= {"thank": "thank", "bye": "bye", "welcome": "welcome", "greet": "greet", "reqmore": "reqmore"}
 ZH_SLOTS = {
     "name": "名称",
@@ -233,7 +246,13 @@ ZH_SLOTS = {
     "source domain": "源领域",
     "none": "none",
 }
-ZH_TYPES = {"S": "单领域", "M": "独立多领域", "M+T": "独立多领域+交通", "CM": "不独立多领域", "CM+T": "不独立多领域+交通"}
+ZH_TYPES = {
+    "S": "单领域",
+    "M": "独立多领域",
+    "M+T": "独立多领域+交通",
+    "CM": "不独立多领域",
+    "CM+T": "不独立多领域+交通",
+}
 
 
 def zh_slot(slot: str) -> str:

@@ -46,7 +46,8 @@ def dialogue(talk: Talk, dialogue_id: str, tally: Tally) -> tuple[dict[str, Any]
     dice = Dice(f"noise/{dialogue_id}")
     truth, said = clean_states(talk), [turn.said for turn in talk.turns]
     columns = {
-        key: schedule(dice, history, len(truth), tally, respell, None) for key, history in changes(truth, said).items()
+        key: schedule(dice, history, len(truth), tally, respell, None)
+        for key, history in changes(truth, said).items()
     }
     nones: dict[tuple[str, str], str] = {}
     workers = [dice.between(11, 99), dice.between(11, 99)]
@@ -114,7 +115,9 @@ def _state(values: dict, state: dict, language: int, nones: dict) -> dict[str, d
         if language == EN:
             out[domain] = {"selectedResults": results, **cells}
         else:
-            out[ZH_DOMAINS[domain]] = {ZH_SLOTS[s]: v for s, v in cells.items()} | {"selectedResults": results}
+            out[ZH_DOMAINS[domain]] = {ZH_SLOTS[s]: v for s, v in cells.items()} | {
+                "selectedResults": results
+            }
     return out
 
 
@@ -165,9 +168,25 @@ def _cell(value: Any, slot: str, language: int) -> Any:
 def _near(sub: Sub, language: int) -> str:
     if not sub.near:
         return ""
-    things = {"Attraction": ("attractions", "景点"), "Restaurant": ("restaurants", "餐馆"), "Hotel": ("hotels", "酒店")}
+    things = {
+        "Attraction": ("attractions", "景点"),
+        "Restaurant": ("restaurants", "餐馆"),
+        "Hotel": ("hotels", "酒店"),
+    }
     thing = things[sub.domain][language]
-    return f"Appearing in {thing} near id={sub.near.id}" if language == EN else f"出现在id={sub.near.id}的周边{thing}里"
+    return (
+        f"Appearing in {thing} near id={sub.near.id}"
+        if language == EN
+        else f"出现在id={sub.near.id}的周边{thing}里"
+    )
+
+
+_CALLED = {
+    "open": "opening hours",
+    "nearby attract.": "nearby attractions",
+    "nearby rest.": "nearby restaurants",
+    "duration": "duration of a visit",
+}
 
 
 def describe(goal: list[Sub], language: int) -> list[str]:
@@ -176,7 +195,9 @@ def describe(goal: list[Sub], language: int) -> list[str]:
     for sub in goal:
         if sub.ends[0]:
             a, b = sub.ends
-            way_en, way_zh = {"Metro": ("take the metro", "乘坐地铁"), "Taxi": ("call a taxi", "呼叫出租车")}[sub.domain]
+            way_en, way_zh = {"Metro": ("take the metro", "乘坐地铁"), "Taxi": ("call a taxi", "呼叫出租车")}[
+                sub.domain
+            ]
             asks = _join([s if language == EN else zh_slot(s) for s in sub.asks], language)
             en = f"You want to {way_en} from id={a} to id={b}. You want to know the {asks}."
             lines.append(en if language == EN else f"你想从id={a}到id={b}{way_zh}。你想知道{asks}。")
@@ -186,11 +207,15 @@ def describe(goal: list[Sub], language: int) -> list[str]:
         for slot, wish in sub.wishes.items():
             value = flat(wish)[language].strip()
             wishes.append(f"its {slot} to be {value}" if language == EN else f"{zh_slot(slot)}是{value}")
-        asks = _join([s if language == EN else zh_slot(s) for s in sub.asks], language)
+        asks = _join([_CALLED.get(s, s) if language == EN else zh_slot(s) for s in sub.asks], language)
         if language == EN:
-            lines.append(f"You are going to a {thing} (id={sub.id}). You want {_join(wishes, EN)}. You want to know its {asks}.")
+            lines.append(
+                f"You are going to a {thing} (id={sub.id}). You want {_join(wishes, EN)}. You want to know its {asks}."
+            )
         else:
-            lines.append(f"你要去一个{thing}(id={sub.id})。你希望{_join(wishes, ZH)}。你想知道这个{thing}的{asks}。")
+            lines.append(
+                f"你要去一个{thing}(id={sub.id})。你希望{_join(wishes, ZH)}。你想知道这个{thing}的{asks}。"
+            )
     return [line.replace(" a attraction", " an attraction") for line in lines]
 
 
@@ -209,7 +234,9 @@ def ontology(corpora: list[dict[str, Any]], language: int) -> dict[str, list[str
                     key = f"{domain}-{name}" if language == EN else f"{ZH_DOMAINS[domain]}-{zh_slot(name)}"
                     out[key] = {("yes", "是")[language]}
             else:
-                out[f"{domain}-{slot}" if language == EN else f"{ZH_DOMAINS[domain]}-{ZH_SLOTS[slot]}"] = set()
+                out[f"{domain}-{slot}" if language == EN else f"{ZH_DOMAINS[domain]}-{ZH_SLOTS[slot]}"] = (
+                    set()
+                )
     for corpus in corpora:
         for entry in corpus.values():
             for message in entry["messages"][1::2]:

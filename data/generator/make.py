@@ -68,7 +68,9 @@ def _multiwoz(out: Path, report: dict[str, Any]) -> dict[str, mw_talk.Talk]:
     write_json(out / "multiwoz" / "ontology.json", english, indent=1)
     write_json(out / "multiwoz_zh" / "ontology.json", chinese, indent=1)
     for domain, entries in database.items():
-        write_json(out / "multiwoz" / "db" / f"{domain}_db.json", entries, indent=None if domain == "train" else 1)
+        write_json(
+            out / "multiwoz" / "db" / f"{domain}_db.json", entries, indent=None if domain == "train" else 1
+        )
     return test
 
 
@@ -90,7 +92,11 @@ def _crosswoz(out: Path, report: dict[str, Any]) -> dict[str, cw_talk.Talk]:
         for i in range(size):
             number += 7
             # The last dialogue repeats an earlier one word for word, as crowd workers' data sometimes does.
-            talk = cw_talk.hold(Dice(f"crosswoz/{split}/{i}"), places) if i < size - 1 else list(talks.values())[5]
+            talk = (
+                cw_talk.hold(Dice(f"crosswoz/{split}/{i}"), places)
+                if i < size - 1
+                else list(talks.values())[5]
+            )
             name = str(number)
             talks[name] = talk
             for language, entry in enumerate(cw_write.dialogue(talk, name, tally)):
@@ -121,11 +127,19 @@ def _measure(out: Path) -> dict[str, Any]:
             for message in entry["messages"][1::2]:
                 init, after = message["sys_state_init"], message["sys_state"]
                 states += 1
-                relaxed += any(init[d][s] != after[d][s] for d in init for s in init[d] if s != "selectedResults")
-                lists = [cells["selectedResults"] for d, cells in init.items() if d != "Metro" and cells["selectedResults"]]
+                relaxed += any(
+                    init[d][s] != after[d][s] for d in init for s in init[d] if s != "selectedResults"
+                )
+                lists = [
+                    cells["selectedResults"]
+                    for d, cells in init.items()
+                    if d != "Metro" and cells["selectedResults"]
+                ]
                 results += len(lists)
                 several += sum(len(r) > 1 for r in lists)
-                filled = [v for cells in init.values() for s, v in cells.items() if s != "selectedResults" and v]
+                filled = [
+                    v for cells in init.values() for s, v in cells.items() if s != "selectedResults" and v
+                ]
                 values += len(filled)
                 odd += sum("\xa0" in v or v != v.strip() for v in filled)
     return {
@@ -142,7 +156,9 @@ def _share(part: int, whole: int) -> dict[str, float]:
 
 def write_json(path: Path, content: Any, indent: int | None = None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, ensure_ascii=False, indent=indent) + "\n", encoding="utf-8", newline="\n")
+    path.write_text(
+        json.dumps(content, ensure_ascii=False, indent=indent) + "\n", encoding="utf-8", newline="\n"
+    )
 
 
 def write_zip(path: Path, member: str, content: Any) -> None:

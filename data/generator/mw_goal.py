@@ -16,12 +16,37 @@ SLOTS = {
     "attraction": {"Type": 0.8, "Area": 0.65},
 }
 FIELDS = {"Food": "food", "Price": "pricerange", "Area": "area", "Type": "type", "Stars": "stars"}
-FIELDS |= {"Parking": "parking", "Internet": "internet", "Name": "name", "Depart": "departure", "Dest": "destination"}
-FIELDS |= {"Day": "day", "Leave": "leaveAt", "Arrive": "arriveBy", "People": "people", "Stay": "stay", "Time": "time"}
+FIELDS |= {
+    "Parking": "parking",
+    "Internet": "internet",
+    "Name": "name",
+    "Depart": "departure",
+    "Dest": "destination",
+}
+FIELDS |= {
+    "Day": "day",
+    "Leave": "leaveAt",
+    "Arrive": "arriveBy",
+    "People": "people",
+    "Stay": "stay",
+    "Time": "time",
+}
 REQUESTABLE = {
-    "restaurant": {"Addr": "address", "Phone": "phone", "Post": "postcode", "Price": "pricerange", "Area": "area"},
+    "restaurant": {
+        "Addr": "address",
+        "Phone": "phone",
+        "Post": "postcode",
+        "Price": "pricerange",
+        "Area": "area",
+    },
     "hotel": {"Addr": "address", "Phone": "phone", "Post": "postcode", "Stars": "stars", "Type": "type"},
-    "attraction": {"Addr": "address", "Phone": "phone", "Post": "postcode", "Fee": "entrance fee", "Area": "area"},
+    "attraction": {
+        "Addr": "address",
+        "Phone": "phone",
+        "Post": "postcode",
+        "Fee": "entrance fee",
+        "Area": "area",
+    },
     "train": {"Duration": "duration", "Ticket": "price", "Id": "trainID", "Arrive": "arriveBy"},
 }
 
@@ -78,7 +103,11 @@ def _venue(dice: Dice, domain: str, entries: list[dict], people: str, day: str) 
         if dice.chance(0.22):
             wish.fail_book = _taken(dice, wish.book)
     if not wish.book or dice.chance(0.3):
-        free = [s for s in REQUESTABLE[domain] if s not in wish.info and not (s == "Area" and "Name" not in wish.info)]
+        free = [
+            s
+            for s in REQUESTABLE[domain]
+            if s not in wish.info and not (s == "Area" and "Name" not in wish.info)
+        ]
         wish.ask = dice.some(free, min(len(free), dice.weighted({1: 3, 2: 4, 3: 2})))
     return wish
 
@@ -120,7 +149,9 @@ def _train(dice: Dice, database: dict[str, list[dict]], people: str, day: str) -
 def _taxi(dice: Dice, database: dict[str, list[dict]], places: list[str]) -> Wish:
     wish = Wish(ask=["Car", "Phone"])
     if not places:
-        first, second = dice.some([e["name"] for d in ("restaurant", "hotel", "attraction") for e in database[d]], 2)
+        first, second = dice.some(
+            [e["name"] for d in ("restaurant", "hotel", "attraction") for e in database[d]], 2
+        )
         wish.info = dict(zip(("Depart", "Dest"), dice.mixed([first, second]), strict=True))
     slot = dice.pick(("Leave", "Arrive"))
     wish.info[slot] = f"{dice.between(7, 22):02d}:{dice.pick((0, 15, 30, 45)):02d}"
@@ -129,7 +160,9 @@ def _taxi(dice: Dice, database: dict[str, list[dict]], places: list[str]) -> Wis
 
 def as_json(goal: dict[str, Wish]) -> dict[str, Any]:
     """The goal in the layout of the corpus."""
-    out: dict[str, Any] = {d: {} for d in ("taxi", "police", "hospital", "hotel", "attraction", "train", "restaurant")}
+    out: dict[str, Any] = {
+        d: {} for d in ("taxi", "police", "hospital", "hotel", "attraction", "train", "restaurant")
+    }
     for domain, wish in goal.items():
         entry: dict[str, Any] = {"info": {FIELDS[s]: v for s, v in wish.info.items()}}
         if wish.ask:
@@ -181,15 +214,25 @@ def _message(goal: dict[str, Wish]) -> list[str]:
             lines.append(f"If there is no such {domain}, how about <b>{value}</b>")
         if wish.book:
             tried = wish.book | wish.fail_book
-            details = {"People": "for <b>{} people</b>", "Day": "on <b>{}</b>", "Time": "at <b>{}</b>", "Stay": "for <b>{} nights</b>"}
-            lines.append(f"Once you find the <b>{domain}</b> you want to book it " + " ".join(details[s].format(v) for s, v in tried.items()))
+            details = {
+                "People": "for <b>{} people</b>",
+                "Day": "on <b>{}</b>",
+                "Time": "at <b>{}</b>",
+                "Stay": "for <b>{} nights</b>",
+            }
+            lines.append(
+                f"Once you find the <b>{domain}</b> you want to book it "
+                + " ".join(details[s].format(v) for s, v in tried.items())
+            )
         if wish.fail_book:
-            lines.append(f"If the booking fails how about <b>{next(iter(wish.book[s] for s in wish.fail_book))}</b>")
+            lines.append(
+                f"If the booking fails how about <b>{next(iter(wish.book[s] for s in wish.fail_book))}</b>"
+            )
         if wish.book:
             lines.append("Make sure you get the <b>reference number</b>")
         if wish.ask:
-            names = {"Car": "car type", "Phone": "contact number"} if domain == "taxi" else REQUESTABLE[domain]
+            names = (
+                {"Car": "car type", "Phone": "contact number"} if domain == "taxi" else REQUESTABLE[domain]
+            )
             lines.append("Make sure you get <b>" + "</b> and <b>".join(names[s] for s in wish.ask) + "</b>")
     return [line.replace("<b>", "<span class='emphasis'>").replace("</b>", "</span>") for line in lines]
-
-

@@ -25,11 +25,23 @@ REQUEST = {
         ("How many stars should it have?", "您要几星级的？"),
         ("Do you have a star rating in mind?", "对星级有要求吗？"),
     ],
-    "Parking": [("Do you need parking?", "您需要停车位吗？"), ("Will you be arriving by car?", "您会开车来吗？")],
-    "Internet": [("Do you need internet access?", "您需要上网吗？"), ("Is wifi important to you?", "无线网络重要吗？")],
-    "Depart": [("Where will you be leaving from?", "您从哪里出发？"), ("What is your departure point?", "您的出发地是哪里？")],
+    "Parking": [
+        ("Do you need parking?", "您需要停车位吗？"),
+        ("Will you be arriving by car?", "您会开车来吗？"),
+    ],
+    "Internet": [
+        ("Do you need internet access?", "您需要上网吗？"),
+        ("Is wifi important to you?", "无线网络重要吗？"),
+    ],
+    "Depart": [
+        ("Where will you be leaving from?", "您从哪里出发？"),
+        ("What is your departure point?", "您的出发地是哪里？"),
+    ],
     "Dest": [("Where are you heading?", "您要去哪里？"), ("What is your destination?", "您的目的地是哪里？")],
-    "Day": [("What day will you be travelling?", "您哪天出行？"), ("Which day would you like?", "您要哪一天的？")],
+    "Day": [
+        ("What day will you be travelling?", "您哪天出行？"),
+        ("Which day would you like?", "您要哪一天的？"),
+    ],
     "Leave": [
         ("What time would you like to leave?", "您想什么时候出发？"),
         ("When do you want to depart?", "您打算几点走？"),
@@ -69,17 +81,32 @@ OFFER_BARE = [
 ]
 OFFER = {
     "restaurant": [
-        ("{name} is @a {price} {food} restaurant in the {area}.", "{name}是{area}一家价格{price}的{food}餐厅。"),
+        (
+            "{name} is @a {price} {food} restaurant in the {area}.",
+            "{name}是{area}一家价格{price}的{food}餐厅。",
+        ),
         ("{name} serves {food} food and is in the {area}.", "{name}供应{food}菜，位于{area}。"),
-        ("There is {name} in the {area}, it serves {food} food at @a {price} price.", "{area}有{name}，供应{food}菜，价格{price}。"),
-        ("You could try {name}. It's @a {price} place in the {area}.", "您可以试试{name}，在{area}，价格{price}。"),
+        (
+            "There is {name} in the {area}, it serves {food} food at @a {price} price.",
+            "{area}有{name}，供应{food}菜，价格{price}。",
+        ),
+        (
+            "You could try {name}. It's @a {price} place in the {area}.",
+            "您可以试试{name}，在{area}，价格{price}。",
+        ),
         ("I found {name}, which serves {food} dishes.", "我找到了{name}，那里有{food}菜。"),
     ],
     "hotel": [
         ("{name} is @a {price} {type} in the {area}.", "{name}是{area}一家价格{price}的{type}。"),
         ("{name} is @a {type} with {stars} stars.", "{name}是一家{stars}星级的{type}。"),
-        ("There is {name}, @a {type} in the {area} with {stars} stars.", "{area}有{name}，是{stars}星级的{type}。"),
-        ("You could stay at {name}. It's in the {area}, the price is {price}.", "您可以住{name}，在{area}，价格{price}。"),
+        (
+            "There is {name}, @a {type} in the {area} with {stars} stars.",
+            "{area}有{name}，是{stars}星级的{type}。",
+        ),
+        (
+            "You could stay at {name}. It's in the {area}, the price is {price}.",
+            "您可以住{name}，在{area}，价格{price}。",
+        ),
     ],
     "attraction": [
         ("{name} is @a {type} in the {area}.", "{name}是{area}的{type}。"),
@@ -88,7 +115,10 @@ OFFER = {
     ],
 }
 SELECT = [
-    ("You can choose between {a} and {b}. Which one sounds better?", "您可以在{a}和{b}之间选择。哪一家更合适？"),
+    (
+        "You can choose between {a} and {b}. Which one sounds better?",
+        "您可以在{a}和{b}之间选择。哪一家更合适？",
+    ),
     ("I have {a} and {b}. Do you have a favourite?", "我这里有{a}和{b}。您更喜欢哪家？"),
 ]
 ASK_BOOKING = [
@@ -114,11 +144,21 @@ TRY_OTHER = [
     ("Shall I change one of your criteria?", "要不要换一个条件？"),
 ]
 FACT = {
-    "Phone": [("The phone number is {v}.", "电话是{v}。"), ("You can call them at {v}.", "您可以拨打{v}。"), ("Their number is {v}.", "他们的电话是{v}。")],
-    "Addr": [("The address is {v}.", "地址是{v}。"), ("It is located at {v}.", "它位于{v}。"), ("You will find it at {v}.", "您可以在{v}找到它。")],
+    "Phone": [
+        ("The phone number is {v}.", "电话是{v}。"),
+        ("You can call them at {v}.", "您可以拨打{v}。"),
+        ("Their number is {v}.", "他们的电话是{v}。"),
+    ],
+    "Addr": [
+        ("The address is {v}.", "地址是{v}。"),
+        ("It is located at {v}.", "它位于{v}。"),
+        ("You will find it at {v}.", "您可以在{v}找到它。"),
+    ],
     "Post": [("The postcode is {v}.", "邮编是{v}。"), ("Its post code is {v}.", "它的邮编是{v}。")],
     "Fee": [("The entrance fee is {v}.", "门票费用是{v}。"), ("Admission costs {v}.", "入场费是{v}。")],
-    "Fee?": [("I don't know the entrance fee, I'm afraid. Please call them.", "恐怕我不知道门票费用，请致电询问。")],
+    "Fee?": [
+        ("I don't know the entrance fee, I'm afraid. Please call them.", "恐怕我不知道门票费用，请致电询问。")
+    ],
     "Fee0": [("Entrance is {v}.", "入场{v}。"), ("Admission is {v}.", "门票{v}。")],
     "Area": [("It is in the {v}.", "它在{v}。"), ("You will find it in the {v}.", "它位于{v}。")],
     "Price": [("The price range is {v}.", "价格{v}。"), ("It is {v}.", "那里价格{v}。")],
@@ -136,9 +176,15 @@ FACT = {
 BOOKED = [
     ("Your booking was successful. The reference number is {ref}.", "预订成功。参考编号是{ref}。"),
     ("I have booked it for you. Your reference is {ref}.", "已经为您订好了。您的参考编号是{ref}。"),
-    ("All done! {name} is expecting you, reference number {ref}.", "办好了！{name}恭候您的光临，参考编号{ref}。"),
+    (
+        "All done! {name} is expecting you, reference number {ref}.",
+        "办好了！{name}恭候您的光临，参考编号{ref}。",
+    ),
     ("You are booked at {name}. Your reference number is {ref}.", "已为您预订{name}，您的参考编号是{ref}。"),
-    ("Booked for {people} people on {day}. The reference number is {ref}.", "已预订{day}{people}个人。参考编号是{ref}。"),
+    (
+        "Booked for {people} people on {day}. The reference number is {ref}.",
+        "已预订{day}{people}个人。参考编号是{ref}。",
+    ),
 ]
 NOBOOK = [
     ("I'm sorry, {name} is fully booked then.", "抱歉，{name}那时已经订满了。"),
@@ -146,19 +192,37 @@ NOBOOK = [
     ("The booking didn't go through, I'm sorry.", "抱歉，预订没有成功。"),
 ]
 NOBOOK_ASK = {
-    "Time": [("Would another time work?", "换个时间可以吗？"), ("Can you try a different time?", "能换个时间试试吗？")],
-    "Stay": [("Would a shorter stay work?", "住短一点可以吗？"), ("Could you stay fewer nights?", "能少住几晚吗？")],
+    "Time": [
+        ("Would another time work?", "换个时间可以吗？"),
+        ("Can you try a different time?", "能换个时间试试吗？"),
+    ],
+    "Stay": [
+        ("Would a shorter stay work?", "住短一点可以吗？"),
+        ("Could you stay fewer nights?", "能少住几晚吗？"),
+    ],
 }
 TRAIN_OFFER = [
     ("{id} leaves at {leave} and arrives at {arrive}.", "{id}次列车{leave}出发，{arrive}到达。"),
     ("There is a train, {id}, that leaves {depart} at {leave}.", "有一趟{id}次列车，{leave}从{depart}出发。"),
-    ("{id} gets to {dest} at {arrive}. A ticket is {ticket}.", "{id}次列车{arrive}到达{dest}，票价{ticket}。"),
-    ("I have {id} on {day}, departing at {leave} and arriving at {arrive}.", "{day}有{id}次列车，{leave}出发，{arrive}到达。"),
+    (
+        "{id} gets to {dest} at {arrive}. A ticket is {ticket}.",
+        "{id}次列车{arrive}到达{dest}，票价{ticket}。",
+    ),
+    (
+        "I have {id} on {day}, departing at {leave} and arriving at {arrive}.",
+        "{day}有{id}次列车，{leave}出发，{arrive}到达。",
+    ),
 ]
 TRAIN_BOOKED = [
     ("Your seats are booked. The reference number is {ref}.", "座位已订好。参考编号是{ref}。"),
-    ("I have booked {id} for you, the total is {ticket}. Your reference is {ref}.", "已为您预订{id}次列车，总价{ticket}。参考编号是{ref}。"),
-    ("Done! The total fee is {ticket}, payable at the station. Reference number: {ref}.", "完成！总费用{ticket}，在车站支付。参考编号：{ref}。"),
+    (
+        "I have booked {id} for you, the total is {ticket}. Your reference is {ref}.",
+        "已为您预订{id}次列车，总价{ticket}。参考编号是{ref}。",
+    ),
+    (
+        "Done! The total fee is {ticket}, payable at the station. Reference number: {ref}.",
+        "完成！总费用{ticket}，在车站支付。参考编号：{ref}。",
+    ),
 ]
 TRAIN_BOOKING = [
     ("Would you like me to book it?", "需要我帮您订票吗？"),
@@ -166,7 +230,10 @@ TRAIN_BOOKING = [
     ("Does that work for you?", "这趟合适吗？"),
 ]
 TAXI_DONE = [
-    ("Your taxi is booked. Look for a {car}, the contact number is {phone}.", "出租车已订好。车型是{car}，联系电话{phone}。"),
+    (
+        "Your taxi is booked. Look for a {car}, the contact number is {phone}.",
+        "出租车已订好。车型是{car}，联系电话{phone}。",
+    ),
     ("A {car} will pick you up. The contact number is {phone}.", "一辆{car}会来接您。联系电话是{phone}。"),
     ("Booking completed! Car type: {car}, phone: {phone}.", "预订完成！车型：{car}，电话：{phone}。"),
 ]

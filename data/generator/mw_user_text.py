@@ -46,6 +46,18 @@ NEXT = [
     ("Thank you. Besides that, I want {np}.", "谢谢。除此之外，我还想要{np}。"),
     ("One more thing, I'm after {np}.", "还有一件事，我想找{np}。"),
 ]
+NEXT_VISIT = [
+    ("I would also like to visit {np}.", "我还想参观{np}。"),
+    ("Thanks! We also want to see {np}.", "谢谢！我们还想看看{np}。"),
+    ("Great. After that, is there {np} to visit?", "太好了。之后有没有{np}可以参观？"),
+    ("And could you suggest {np}?", "另外能推荐{np}吗？"),
+]
+GO_ON = [
+    ("Thanks.", "谢谢。"),
+    ("Okay, great.", "好的，太好了。"),
+    ("One more thing.", "还有一件事。"),
+    ("Thank you!", "谢谢！"),
+]
 OPEN_NAME = [
     ("Do you have any information about {name}?", "有{name}的信息吗？"),
     ("I have heard good things about {name}. Can you tell me more?", "听说{name}不错，能多介绍一下吗？"),
@@ -63,7 +75,7 @@ ANSWER = {
     ],
     "Price": [
         ("Something {v}, please.", "价格{v}的就好。"),
-        ("I'd like {v}.", "我想要价格{v}的。"),
+        ("I'd like something {v}.", "我想要价格{v}的。"),
         ("It should be {v}.", "价格应该{v}。"),
     ],
     "Food": [
@@ -77,14 +89,14 @@ ANSWER = {
         ("Preferably @a {v}.", "最好是{v}。"),
     ],
     "Stars": [
-        ("{v} stars would be ideal.", "最好是{v}星级的。"),
-        ("It should have {v} stars.", "要{v}星级的。"),
+        ("@A {v} star place would be ideal.", "最好是{v}星级的。"),
+        ("I would like a {v} star place.", "要{v}星级的。"),
     ],
     "Parking": [
         ("Yes, {v}, since we come by car.", "对，{v}，因为我们开车来。"),
         ("It has to offer {v}.", "必须{v}。"),
     ],
-    "Internet": [("It should offer {v}.", "要{v}。"), ("I need {v} for my work.", "我工作需要{v}。")],
+    "Internet": [("It should offer {v}.", "要{v}。"), ("I need {v} for my work.", "要{v}，我工作需要。")],
     "Depart": [("I'll be leaving from {v}.", "我从{v}出发。"), ("From {v}, please.", "从{v}出发。")],
     "Dest": [("I'm going to {v}.", "我要去{v}。"), ("I need to get to {v}.", "我需要到{v}。")],
     "Day": [("I'm travelling on {v}.", "我{v}出行。"), ("On {v}, please.", "{v}。")],
@@ -92,7 +104,10 @@ ANSWER = {
         ("I'd like to leave after {v}.", "我想{v}以后出发。"),
         ("Any time after {v} works for me.", "{v}以后都可以。"),
     ],
-    "Arrive": [("I have to arrive by {v}.", "我必须{v}之前到。"), ("It should get in by {v}.", "要在{v}前到达。")],
+    "Arrive": [
+        ("I have to arrive by {v}.", "我必须{v}之前到。"),
+        ("It should get in by {v}.", "要在{v}前到达。"),
+    ],
     "People": [("It's for {v} people.", "一共{v}个人。"), ("There will be {v} of us.", "我们有{v}个人。")],
     "Stay": [("We'll stay {v} nights.", "我们住{v}晚。"), ("For {v} nights, please.", "住{v}晚。")],
     "Time": [("At {v}, please.", "{v}吧。"), ("Could you make it {v}?", "可以订{v}吗？")],
@@ -135,7 +150,11 @@ BOOK = [
     ("Okay, I'd like to book {how}.", "好，我想订{how}。"),
     ("Sure, please reserve {how} and give me the reference number.", "好的，请预订{how}，并把参考编号给我。"),
 ]
-BOOK_REST = [("{how}, please.", "{how}。"), ("It would be {how}.", "应该是{how}。"), ("Make it {how}.", "就订{how}吧。")]
+BOOK_REST = [
+    ("{how}, please.", "{how}。"),
+    ("It would be {how}.", "应该是{how}。"),
+    ("Make it {how}.", "就订{how}吧。"),
+]
 DECLINE = [
     ("No need to book, thanks. {more}", "不用预订，谢谢。{more}"),
     ("Not right now. {more}", "暂时不用。{more}"),
@@ -155,7 +174,10 @@ TRAIN_NEXT = [
 TRAIN_BOOK = [
     ("Yes, please book {v} tickets.", "好的，请订{v}张票。"),
     ("That works. I need it for {v} people.", "可以，我要订{v}个人的。"),
-    ("Perfect, reserve seats for {v} of us and tell me the reference number.", "很好，请给我们{v}个人订座，并告诉我参考编号。"),
+    (
+        "Perfect, reserve seats for {v} of us and tell me the reference number.",
+        "很好，请给我们{v}个人订座，并告诉我参考编号。",
+    ),
 ]
 TRAIN_BOOK_ONE = [
     ("Yes, just {v} ticket for me, please.", "好的，给我订{v}张票就行。"),

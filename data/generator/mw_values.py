@@ -73,14 +73,20 @@ VALUES: dict[str, dict[str, tuple[str, list[tuple[str, str]], list[tuple[str, st
         "swimming pool": ("游泳池", [("swimming pool", "游泳池")], [("pool", "泳池")]),
         "theatre": ("剧院", [("theatre", "剧院")], [("theater", "剧院")]),
     },
-    "stars": {str(n): (str(n), [(str(n), ZH_NUMBERS[n])], [(NUMBERS[n], ZH_NUMBERS[n])]) for n in range(1, 6)},
+    "stars": {
+        str(n): (str(n), [(str(n), ZH_NUMBERS[n])], [(NUMBERS[n], ZH_NUMBERS[n])]) for n in range(1, 6)
+    },
     "yesno": {"yes": ("有", [("yes", "有")], []), "no": ("没有", [("no", "没有")], [])},
     "day": {d: (zh, [(d.capitalize(), zh), (d, zh)], []) for d, zh in DAYS.items()},
     "count": {str(n): (str(n), [(str(n), str(n))], [(NUMBERS[n], ZH_NUMBERS[n])]) for n in range(1, 9)},
 }
 
 #: Words after an attraction type, so that the phrase reads well: a boat trip, an architecture tour.
-TYPE_SUFFIX = {"architecture": (" landmark", "名胜"), "boat": (" trip", "项目"), "entertainment": (" venue", "场所")}
+TYPE_SUFFIX = {
+    "architecture": (" landmark", "名胜"),
+    "boat": (" trip", "项目"),
+    "entertainment": (" venue", "场所"),
+}
 
 #: State slot of each act slot: (part of the metadata, name there, kind in `VALUES`).
 STATE_SLOT = {
@@ -111,7 +117,9 @@ def state_slot(domain: str, slot: str) -> tuple[str, str] | None:
     return ("semi" if domain == "train" and slot == "Day" else part), name
 
 
-def value_of(dice: Dice, act: str, slot: str, kind: str, value: str, loose: float = LOOSE, spanned: bool = True) -> Pair:
+def value_of(
+    dice: Dice, act: str, slot: str, kind: str, value: str, loose: float = LOOSE, spanned: bool = True
+) -> Pair:
     """A value of one of the tables, worded at random."""
     zh, faithful, other = VALUES[kind][value]
     en_surface, zh_surface = dice.pick(other) if other and dice.chance(loose) else dice.pick(faithful)
@@ -123,7 +131,15 @@ def time_of(dice: Dice, act: str, slot: str, value: str, loose: float = LOOSE) -
     en, zh = value, value
     hour, minute = map(int, value.split(":"))
     if dice.chance(loose * 1.6):
-        half = ("am", "上午") if hour < 12 else ("pm", "下午") if hour < 18 else ("pm", "晚上")
+        half = (
+            ("am", "上午")
+            if hour < 12
+            else ("pm", "中午")
+            if hour == 12
+            else ("pm", "下午")
+            if hour < 18
+            else ("pm", "晚上")
+        )
         hour12 = (hour - 1) % 12 + 1
         if minute == 0:
             en, zh = f"{hour12} {half[0]}", f"{half[1]}{hour12}点"

@@ -215,7 +215,9 @@ def _attractions(dice: Dice) -> list[dict]:
                 "id": str(i + 1),
                 "location": place["location"],
                 "name": name,
-                "openhours": "?" if dice.chance(0.4) else f"{dice.between(9, 11)}:00 to {dice.between(16, 22)}:00",
+                "openhours": "?"
+                if dice.chance(0.4)
+                else f"{dice.between(9, 11)}:00 to {dice.between(16, 22)}:00",
                 "phone": place["phone"],
                 "postcode": place["postcode"],
                 "pricerange": "?" if fee == "?" else "free" if fee == "free" else "cheap",

@@ -19,7 +19,10 @@ LAYOUT: dict[str, tuple[list[str], list[str]]] = {
     "restaurant": (["time", "day", "people"], ["food", "pricerange", "name", "area"]),
     "bus": (["people"], ["leaveAt", "destination", "day", "arriveBy", "departure"]),
     "hospital": ([], ["department"]),
-    "hotel": (["stay", "day", "people"], ["name", "area", "parking", "pricerange", "stars", "internet", "type"]),
+    "hotel": (
+        ["stay", "day", "people"],
+        ["name", "area", "parking", "pricerange", "stars", "internet", "type"],
+    ),
     "attraction": ([], ["type", "name", "area"]),
     "train": (["people"], ["leaveAt", "destination", "day", "arriveBy", "departure"]),
 }

@@ -64,7 +64,9 @@ def changes(truth: list[dict], said: list[set]) -> dict[object, list[Change]]:
     return history
 
 
-def schedule(dice: Dice, history: list[Change], turns: int, tally: Tally, respell, joined) -> list[tuple[str, ...]]:
+def schedule(
+    dice: Dice, history: list[Change], turns: int, tally: Tally, respell, joined
+) -> list[tuple[str, ...]]:
     """The value of one slot as annotated after each turn; () where it is not annotated.
 
     ``respell(value)`` is another spelling of a value or None; ``joined(old, new)`` both in one, or None.
@@ -76,7 +78,11 @@ def schedule(dice: Dice, history: list[Change], turns: int, tally: Tally, respel
         if change.value and change.said:
             old = history[i - 1].value if i else ()
             other = respell(value)
-            if old and joined and tally.count("alternatives_after_change", dice.chance(RATES["alternatives_after_change"])):
+            if (
+                old
+                and joined
+                and tally.count("alternatives_after_change", dice.chance(RATES["alternatives_after_change"]))
+            ):
                 value = joined(old, value)
             elif other and tally.count("spelling_variant", dice.chance(RATES["spelling_variant"])):
                 value = other

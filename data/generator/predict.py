@@ -24,12 +24,52 @@ from predict_formats import convlab, gt_pr, pairs, trade, turns_csv, turns_jsonl
 #: wrong value, to spell it differently, to stay with the old value after a change; and per turn, to
 #: invent a slot. ``rare_miss`` replaces ``miss`` for the rare slots.
 TRACKERS: dict[str, dict[str, float]] = {
-    "tracker_careful": {"miss": 0.02, "rare_miss": 0.03, "late": 0.01, "wrong": 0.01, "respell": 0.02, "stale": 0.02, "invent": 0.005},
-    "tracker_sloppy": {"miss": 0.05, "rare_miss": 0.45, "late": 0.03, "wrong": 0.03, "respell": 0.3, "stale": 0.05, "invent": 0.02},
-    "tracker_stale": {"miss": 0.02, "rare_miss": 0.03, "late": 0.02, "wrong": 0.01, "respell": 0.02, "stale": 0.95, "invent": 0.005},
-    "tracker_eager": {"miss": 0.01, "rare_miss": 0.01, "late": 0.0, "wrong": 0.02, "respell": 0.02, "stale": 0.02, "invent": 0.1},
+    "tracker_careful": {
+        "miss": 0.02,
+        "rare_miss": 0.03,
+        "late": 0.01,
+        "wrong": 0.01,
+        "respell": 0.02,
+        "stale": 0.02,
+        "invent": 0.005,
+    },
+    "tracker_sloppy": {
+        "miss": 0.05,
+        "rare_miss": 0.45,
+        "late": 0.03,
+        "wrong": 0.03,
+        "respell": 0.3,
+        "stale": 0.05,
+        "invent": 0.02,
+    },
+    "tracker_stale": {
+        "miss": 0.02,
+        "rare_miss": 0.03,
+        "late": 0.02,
+        "wrong": 0.01,
+        "respell": 0.02,
+        "stale": 0.95,
+        "invent": 0.005,
+    },
+    "tracker_eager": {
+        "miss": 0.01,
+        "rare_miss": 0.01,
+        "late": 0.0,
+        "wrong": 0.02,
+        "respell": 0.02,
+        "stale": 0.02,
+        "invent": 0.1,
+    },
 }
-RARE = {"stars", "parking", "internet", "Hotel Facilities", "nearby attract.", "nearby rest.", "nearby hotels"}
+RARE = {
+    "stars",
+    "parking",
+    "internet",
+    "Hotel Facilities",
+    "nearby attract.",
+    "nearby rest.",
+    "nearby hotels",
+}
 #: ``omit``: chance to leave out a sentence of the truth's content; ``style``: how placeholders are named.
 GENERATORS: dict[str, dict[str, Any]] = {
     "generator_template": {"omit": 0.06, "style": "value", "manner": "template", "state": "tracker_careful"},
@@ -55,14 +95,18 @@ def write(out: Path, multiwoz: dict[str, mw_talk.Talk], crosswoz: dict[str, cw_t
     files: dict[str, Any] = {}
     for name in ("tracker_careful", "tracker_sloppy", "tracker_stale"):
         document = {
-            i.lower(): [{"response": r, "state": nest(s)} for r, s in zip(predict_text.copies(t, i, name), states[name][i], strict=True)]
+            i.lower(): [
+                {"response": r, "state": nest(s)}
+                for r, s in zip(predict_text.copies(t, i, name), states[name][i], strict=True)
+            ]
             for i, t in multiwoz.items()
         }
         files[f"multiwoz/{name}.json"] = document
     files["multiwoz/tracker_renamed.json"] = _rename(files["multiwoz/tracker_careful.json"])
     for name, profile in GENERATORS.items():
         files[f"multiwoz/{name}.json"] = {
-            i.lower(): _generated(t, i, name, profile, states.get(profile["state"], {}).get(i)) for i, t in multiwoz.items()
+            i.lower(): _generated(t, i, name, profile, states.get(profile["state"], {}).get(i))
+            for i, t in multiwoz.items()
         }
     gold = {i: mw_write.clean_states(t) for i, t in multiwoz.items()}
     golden = {i: [_named(s) for s in g] for i, g in gold.items()}
@@ -70,15 +114,30 @@ def write(out: Path, multiwoz: dict[str, mw_talk.Talk], crosswoz: dict[str, cw_t
         _dump(folder / f"{path}.gz", content)
     few = list(multiwoz)[:12]
     eager = states["tracker_eager"]
-    _dump(folder / "multiwoz" / "trade_tracker_eager.json", {f"{i}.json": trade(golden[i], eager[i]) for i in few})
+    _dump(
+        folder / "multiwoz" / "trade_tracker_eager.json",
+        {f"{i}.json": trade(golden[i], eager[i]) for i in few},
+    )
     users = {i: [predict_text.user(t) for t in multiwoz[i].turns] for i in few}
-    _dump(folder / "multiwoz" / "convlab_tracker_eager.json", convlab({i: (users[i], golden[i], eager[i]) for i in few}))
-    _dump(folder / "multiwoz" / "gt_pr_tracker_stale.json", {i: gt_pr(golden[i], states["tracker_stale"][i]) for i in few})
+    _dump(
+        folder / "multiwoz" / "convlab_tracker_eager.json",
+        convlab({i: (users[i], golden[i], eager[i]) for i in few}),
+    )
+    _dump(
+        folder / "multiwoz" / "gt_pr_tracker_stale.json",
+        {i: gt_pr(golden[i], states["tracker_stale"][i]) for i in few},
+    )
     texts = {i: predict_text.copies(multiwoz[i], i, "generator_template") for i in few}
-    _text(folder / "multiwoz" / "turns_tracker_careful.jsonl", turns_jsonl({i: (states["tracker_careful"][i], texts[i]) for i in few}))
+    _text(
+        folder / "multiwoz" / "turns_tracker_careful.jsonl",
+        turns_jsonl({i: (states["tracker_careful"][i], texts[i]) for i in few}),
+    )
     _text(folder / "multiwoz" / "turns_generator_template.csv", turns_csv(texts))
     _crosswoz(folder / "crosswoz_en", crosswoz)
-    _text(folder / "profiles.json", json.dumps({"trackers": TRACKERS, "rare": sorted(RARE), "generators": GENERATORS}, indent=1) + "\n")
+    _text(
+        folder / "profiles.json",
+        json.dumps({"trackers": TRACKERS, "rare": sorted(RARE), "generators": GENERATORS}, indent=1) + "\n",
+    )
 
 
 def _crosswoz(folder: Path, talks: dict[str, cw_talk.Talk]) -> None:
@@ -90,10 +149,16 @@ def _crosswoz(folder: Path, talks: dict[str, cw_talk.Talk]) -> None:
     for name, dialogues in states.items():
         content = {i: [_every_slot(s) for s in turns] for i, turns in dialogues.items()}
         _dump(folder / f"{name}.submission.json.gz", content)
+        _dump_text(
+            folder / f"{name}.jsonl.gz", turns_jsonl({i: (turns, None) for i, turns in dialogues.items()})
+        )
     # The file carries its own gold: the truth before noise, so that it can be scored without a corpus.
     gold = {i: [{k: v[0] for k, v in s.items()} for s in cw_write.clean_states(t)] for i, t in talks.items()}
     few = list(talks)[:15]
-    _text(folder / "pairs_tracker_careful.jsonl", pairs({i: (gold[i], states["tracker_careful"][i]) for i in few}))
+    _text(
+        folder / "pairs_tracker_careful.jsonl",
+        pairs({i: (gold[i], states["tracker_careful"][i]) for i in few}),
+    )
 
 
 def track(dice: Dice, truth: States, profile: dict[str, float], other: Any, respell: Any) -> States:
@@ -122,7 +187,9 @@ def track(dice: Dice, truth: States, profile: dict[str, float], other: Any, resp
             said = respell(key, said) if dice.chance(profile["respell"]) else said
             (due if dice.chance(profile["late"]) else believed)[key] = said
         # A slot that is withdrawn goes, unless the tracker clings to what it once heard.
-        for key in [k for k in believed if k not in state and k in before and not dice.chance(profile["stale"])]:
+        for key in [
+            k for k in believed if k not in state and k in before and not dice.chance(profile["stale"])
+        ]:
             del believed[key]
         if dice.chance(profile["invent"]):
             key = dice.pick(INVENTED[len(next(iter(truth[-1]), (0, 0, 0)))])
@@ -132,7 +199,12 @@ def track(dice: Dice, truth: States, profile: dict[str, float], other: Any, resp
 
 
 INVENTED = {
-    3: [("hotel", "semi", "area"), ("restaurant", "semi", "pricerange"), ("train", "book", "people"), ("hotel", "semi", "parking")],
+    3: [
+        ("hotel", "semi", "area"),
+        ("restaurant", "semi", "pricerange"),
+        ("train", "book", "people"),
+        ("hotel", "semi", "parking"),
+    ],
     2: [("Hotel", "rating"), ("Attraction", "fee"), ("Restaurant", "cost")],
 }
 _OTHER = {
@@ -229,7 +301,9 @@ def _rename(document: dict[str, list[dict]]) -> dict[str, list[dict]]:
     return {i: [turn | {"state": other(turn["state"])} for turn in turns] for i, turns in document.items()}
 
 
-def _generated(talk: mw_talk.Talk, dialogue_id: str, name: str, profile: dict, states: States | None) -> list[dict]:
+def _generated(
+    talk: mw_talk.Talk, dialogue_id: str, name: str, profile: dict, states: States | None
+) -> list[dict]:
     texts = predict_text.responses(Dice(f"{name}/{dialogue_id}"), talk, profile)
     out = []
     for number, (turn, text) in enumerate(zip(talk.turns, texts, strict=True)):
@@ -248,8 +322,10 @@ def _text(path: Path, text: str) -> None:
 
 def _dump(path: Path, content: Any) -> None:
     text = json.dumps(content, ensure_ascii=False) + "\n"
-    if path.suffix == ".gz":
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-    else:
-        _text(path, text)
+    (_dump_text if path.suffix == ".gz" else _text)(path, text)
+
+
+def _dump_text(path: Path, text: str) -> None:
+    """Compressed without a date, so that the bytes stay the same."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))

@@ -39,7 +39,8 @@ def trade(gold: list[State], predicted: list[State]) -> dict[str, Any]:
 def gt_pr(gold: list[State], predicted: list[State]) -> dict[str, Any]:
     """One dialogue: {turn: {gt, pr}}, both lists of ``domain-slot-value``."""
     return {
-        str(t): {"gt": _strings(g), "pr": _strings(p)} for t, (g, p) in enumerate(zip(gold, predicted, strict=True))
+        str(t): {"gt": _strings(g), "pr": _strings(p)}
+        for t, (g, p) in enumerate(zip(gold, predicted, strict=True))
     }
 
 
@@ -69,12 +70,12 @@ def pairs(dialogues: dict[str, tuple[list[State], list[State]]]) -> str:
     return _lines(rows)
 
 
-def turns_jsonl(dialogues: dict[str, tuple[list[State], list[str]]]) -> str:
-    """JSON lines with state and response."""
+def turns_jsonl(dialogues: dict[str, tuple[list[State], list[str] | None]]) -> str:
+    """JSON lines with state and, where there are any, response."""
     rows = [
-        {"dialogue_id": name, "turn": t, "state": _nested(s), "response": r}
-        for name, columns in dialogues.items()
-        for t, (s, r) in enumerate(zip(*columns, strict=True))
+        {"dialogue_id": name, "turn": t, "state": _nested(state)} | ({"response": texts[t]} if texts else {})
+        for name, (states, texts) in dialogues.items()
+        for t, state in enumerate(states)
     ]
     return _lines(rows)
 

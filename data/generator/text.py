@@ -79,6 +79,22 @@ def listing(pairs: Sequence[Pair], en: str = " and ", zh: str = "和") -> Pair:
     return chain(chain(*pairs[:-1], en=", ", zh="、"), pairs[-1], en=en, zh=zh)
 
 
+def without_measure(pieces: Pieces) -> Pieces:
+    """Chinese drops 一家, 一个, 一处 after 有, unless another 有 would follow."""
+    out: list[Any] = []
+    for i, piece in enumerate(pieces):
+        before, after = (pieces[i - 1] if i else ""), (pieces[i + 1] if i + 1 < len(pieces) else "")
+        follows = after.surface if isinstance(after, Value) else after
+        if (
+            piece in ("一家", "一个", "一处")
+            and str(before).endswith(("有", "找到"))
+            and not follows.startswith("有")
+        ):
+            continue
+        out.append(piece)
+    return tuple(out)
+
+
 def acts_of(utterance: Utterance, language: int) -> list[tuple[str, str, str]]:
     """Dialogue acts of an utterance, each once, in order of appearance."""
     found = [(p.act, p.slot, p.value) for p in utterance.pair[language] if isinstance(p, Value)]

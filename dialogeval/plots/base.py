@@ -21,13 +21,25 @@ if TYPE_CHECKING:
 __all__ = ["alt_text", "show", "style"]
 
 #: From Okabe and Ito's palette, in an order whose neighbours differ in lightness too.
-COLOURS = {"blue": "#0072B2", "orange": "#E69F00", "sky": "#56B4E9", "vermilion": "#D55E00", "grey": "#BBBBBB"}
+COLOURS = {
+    "blue": "#0072B2",
+    "orange": "#E69F00",
+    "sky": "#56B4E9",
+    "vermilion": "#D55E00",
+    "grey": "#BBBBBB",
+}
 #: Fill of the first, second and third series: colour and hatch.
 FILLS = (("#0072B2", ""), ("#E69F00", "////"), ("#CFE8F7", "...."))
 INK = "#333333"
 _DPI = 110
 #: Fonts for scripts that the first one lacks; those that are not installed are passed over.
-_FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Microsoft YaHei")
+_FONTS: tuple[str, ...] = (
+    "DejaVu Sans",
+    "Noto Sans CJK SC",
+    "Noto Sans SC",
+    "Source Han Sans SC",
+    "Microsoft YaHei",
+)
 _FONTS += ("PingFang SC", "Hiragino Sans GB", "WenQuanYi Zen Hei", "SimHei")
 
 
@@ -46,12 +58,13 @@ def style() -> Iterator[None]:
     True
     """
     import matplotlib
+    from cycler import cycler
 
-    settings: dict[str, Any] = {
+    settings: Any = {
         "axes.axisbelow": True,
         "axes.edgecolor": INK,
         "axes.labelcolor": INK,
-        "axes.prop_cycle": matplotlib.cycler(color=list(COLOURS.values())),
+        "axes.prop_cycle": cycler(color=list(COLOURS.values())),
         "axes.spines.right": False,
         "axes.spines.top": False,
         "axes.titlelocation": "left",
@@ -98,7 +111,9 @@ def alt_text(ax: Axes) -> str:
     if said:
         return said
     title = next((t for t in (ax.get_title(loc) for loc in ("left", "center", "right")) if t), "Figure")
-    labels = [f"{name} axis: {label}" for name, label in (("x", ax.get_xlabel()), ("y", ax.get_ylabel())) if label]
+    labels = [
+        f"{name} axis: {label}" for name, label in (("x", ax.get_xlabel()), ("y", ax.get_ylabel())) if label
+    ]
     return f"{title}. {'; '.join(labels)}." if labels else f"{title}."
 
 
@@ -177,7 +192,9 @@ def row_height(rows: int) -> float:
 
 def unit_label(unit: str) -> str:
     """Return a metric's unit for an axis."""
-    return {"fraction": "score (fraction, 0 to 1)", "per cent": "score (per cent)"}.get(unit, f"score ({unit})")
+    return {"fraction": "score (fraction, 0 to 1)", "per cent": "score (per cent)"}.get(
+        unit, f"score ({unit})"
+    )
 
 
 def listing(pairs: Sequence[tuple[object, str]], most: int = 12) -> str:

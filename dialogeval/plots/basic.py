@@ -55,7 +55,7 @@ def bar_counts(
     Examples
     --------
     >>> ax = bar_counts(pd.DataFrame({"domain": ["hotel", "hotel", "taxi"]}), "domain", "Domains", "states")
-    >>> [bar.get_width() for bar in ax.patches]
+    >>> [int(bar.get_width()) for bar in ax.patches]
     [2, 1]
     """
     if column not in table.columns:
@@ -73,7 +73,9 @@ def bar_counts(
         ax.invert_yaxis()
         ax.margins(x=0.12)
         for place, value in enumerate(shown.tolist()):
-            ax.annotate(number(value), (value, place), (4, 0), textcoords="offset points", va="center", color=INK)
+            ax.annotate(
+                number(value), (value, place), (4, 0), textcoords="offset points", va="center", color=INK
+            )
         left_out = len(counts) - len(shown)
         full = f"{title or column} ({len(shown)} of {len(counts)} shown)" if left_out else title or column
         values = [(n, number(v)) for n, v in zip(names, shown.tolist(), strict=True)]
@@ -119,7 +121,9 @@ def histogram(
     """
     numbers = np.asarray(list(values), dtype=float)
     if not np.isfinite(numbers).all():
-        raise UsageError("values", expected="finite numbers", got=f"{int((~np.isfinite(numbers)).sum())} that are not")
+        raise UsageError(
+            "values", expected="finite numbers", got=f"{int((~np.isfinite(numbers)).sum())} that are not"
+        )
     with style():
         ax = new_axes(ax)
         alt = f"Histogram, {title or xlabel}: no values."
@@ -129,7 +133,7 @@ def histogram(
             ax.axvline(middle, color=INK, linestyle="--", linewidth=1, label=f"median {middle:g}")
             ax.legend()
             if (numbers % 1 == 0).all():
-                ax.xaxis.get_major_locator().set_params(integer=True)
+                ax.locator_params(axis="x", integer=True)
             alt = (
                 f"Histogram, {title or xlabel}: {len(numbers):,} values from {numbers.min():g} to "
                 f"{numbers.max():g}, median {middle:g} ({xlabel})."

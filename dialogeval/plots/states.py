@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["score_by_domain", "score_by_slot", "score_by_turn", "slot_errors"]
 
+_MAIN = ("joint_goal_accuracy", "slot_f1_micro", "bleu_4", "bleu_4_card")
 _MARKS = (("o", "-"), ("s", "--"), ("^", ":"), ("D", "-."))
 
 
 def score_by_turn(
     scores: Scores,
-    keys: Sequence[str] = ("joint_goal_accuracy", "slot_f1_micro"),
+    keys: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw scores by turn number, over pale bars of how many turns each rests on.
@@ -34,8 +35,8 @@ def score_by_turn(
     Parameters
     ----------
     scores : Scores
-    keys : sequence of str
-        Turn-level metrics of one unit.
+    keys : sequence of str, optional
+        Turn-level metrics of one unit; joint goal accuracy and micro F1, or BLEU-4, by default.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -47,6 +48,7 @@ def score_by_turn(
     UnknownNameError, UsageError
         A metric that the scores do not have, one that is not counted by turn, or several units.
     """
+    keys = keys or [k for k in _MAIN if k in scores.table.index][:2] or [str(scores.table.index[0])]
     rows = score_rows(scores, keys)
     table = by_turn(scores)
     for key in keys:
@@ -64,20 +66,27 @@ def score_by_turn(
         colours = (COLOURS["blue"], COLOURS["vermilion"], INK, COLOURS["orange"])
         for number_, key in enumerate(keys):
             (mark, line), colour = _MARKS[number_ % 4], colours[number_ % 4]
-            ax.plot(table.index, table[key], line, marker=mark, color=colour, label=plain(rows.at[key, "label"]))
+            ax.plot(
+                table.index, table[key], line, marker=mark, color=colour, label=plain(rows.at[key, "label"])
+            )
         ax.set_ylim(0, 1.02 if unit == "fraction" else None)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.locator_params(axis="x", integer=True)
         ax.legend(loc="upper right")
-        first, last = table.index[0], table.index[-1]
+        first, last = int(table.index[0]), int(table.index[-1])
         said = [
-            (f"{rows.at[key, 'label']} from", f"{number(table[key].iloc[0], unit)} to {number(table[key].iloc[-1], unit)}")
+            (
+                f"{rows.at[key, 'label']} from",
+                f"{number(table[key].iloc[0], unit)} to {number(table[key].iloc[-1], unit)}",
+            )
             for key in keys
         ]
         alt = (
             f"Line chart, {scores.system} by turn number, {unit_label(unit)}, from turn {first} "
             f"({table['turns'].iloc[0]:,} turns) to turn {last} ({table['turns'].iloc[-1]:,}): {listing(said)}."
         )
-        return finish(ax, f"{scores.system}: scores by turn number", "turn, counted from 0", unit_label(unit), alt)
+        return finish(
+            ax, f"{scores.system}: scores by turn number", "turn, counted from 0", unit_label(unit), alt
+        )
 
 
 def score_by_domain(scores: Scores, key: str = "slot_f1_micro", ax: Axes | None = None) -> Axes:
@@ -170,7 +179,8 @@ def slot_errors(scores: Scores, ax: Axes | None = None, *, most: int = 15) -> Ax
         some = f" ({len(shown)} of {len(kinds)} slots)" if len(kinds) > len(shown) else ""
         title = f"{scores.system}: errors by slot{some}"
         said = [
-            (_name(i), " ".join(f"{int(row[k])} {k}" for k in ERROR_KINDS if row[k])) for i, row in shown.iterrows()
+            (_name(i), " ".join(f"{int(row[k])} {k}" for k in ERROR_KINDS if row[k]))
+            for i, row in shown.iterrows()
         ]
         alt = f"Stacked bar chart, {title}, in turns: {listing(said, 5)}." if said else f"{title}: no errors."
         return finish(ax, title, "errors (triples summed over turns)", "", alt)

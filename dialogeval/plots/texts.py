@@ -5,7 +5,7 @@ In: `Scores` of a protocol for responses. Out: axes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,12 +22,12 @@ __all__ = ["bleu", "diversity", "goal_labels", "lengths"]
 
 
 def bleu(scores: Scores, ax: Axes | None = None) -> Axes:
-    """Draw BLEU-1 to BLEU-4 as bars with 95 % intervals.
+    """Draw the BLEU scores, by order and definition, as bars with 95 % intervals.
 
     Parameters
     ----------
     scores : Scores
-        With ``bleu_1`` to ``bleu_4``.
+        With at least one ``bleu_…``.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -39,7 +39,8 @@ def bleu(scores: Scores, ax: Axes | None = None) -> Axes:
     UnknownNameError
         The protocol has other scores.
     """
-    return _bars(scores, [f"bleu_{n}" for n in range(1, 5)], f"{scores.system}: corpus BLEU", ax)
+    keys = [str(k) for k in scores.table.index if str(k).startswith("bleu_")] or ["bleu_4"]
+    return _bars(scores, keys, f"{scores.system}: BLEU", ax)
 
 
 def diversity(scores: Scores, ax: Axes | None = None) -> Axes:
@@ -90,7 +91,7 @@ def lengths(scores: Scores, ax: Axes | None = None) -> Axes:
     said, beyond = [], 0
     with style():
         ax = new_axes(ax)
-        looks = {
+        looks: dict[str, Any] = {
             "reference": {"color": COLOURS["grey"], "histtype": "stepfilled"},
             "response": {"color": COLOURS["blue"], "histtype": "step", "linewidth": 2},
         }
@@ -98,7 +99,12 @@ def lengths(scores: Scores, ax: Axes | None = None) -> Axes:
             beyond += int((values > bounds[-1]).sum())
             label = f"{side}s, mean {values.mean():.1f}"
             ax.hist(np.minimum(values, bounds[-1] - 0.5), bins=bounds.tolist(), label=label, **looks[side])
-            said.append((f"{side}s", f"mean {values.mean():.1f}, median {np.median(values):g}, longest {values.max():g}"))
+            said.append(
+                (
+                    f"{side}s",
+                    f"mean {values.mean():.1f}, median {np.median(values):g}, longest {values.max():g}",
+                )
+            )
         ax.legend()
         ax.grid(axis="y")
         title = f"{scores.system}: lengths of references and responses"
@@ -149,7 +155,11 @@ def goal_labels(scores: Scores, ax: Axes | None = None, *, most: int = 20) -> Ax
             (i, f"{number(row['precision'], 'per cent')}/{number(row['recall'], 'per cent')}")
             for i, row in shown.iterrows()
         ]
-        alt = f"Paired bar chart, {title}, precision/recall in per cent: {listing(said)}." if said else f"{title}: none."
+        alt = (
+            f"Paired bar chart, {title}, precision/recall in per cent: {listing(said)}."
+            if said
+            else f"{title}: none."
+        )
         xlabel = "per cent of dialogues; in brackets: reference dialogues with it"
         return finish(ax, title, xlabel, "", alt)
 
@@ -175,7 +185,9 @@ def _bars(scores: Scores, keys: list[str], title: str, ax: Axes | None) -> Axes:
             ax.errorbar(value, places, xerr=np.nan_to_num(spread).clip(0), fmt="none", ecolor=INK, capsize=4)
         for place, (_, row) in enumerate(rows.iterrows()):
             end = row["value"] if np.isnan(row["high"]) else row["high"]
-            ax.annotate(number(row["value"], unit), (end, place), (7, 0), textcoords="offset points", va="center")
+            ax.annotate(
+                number(row["value"], unit), (end, place), (7, 0), textcoords="offset points", va="center"
+            )
         ax.set_yticks(places, [plain(label) for label in rows["label"]])
         ax.invert_yaxis()
         ax.set_xlim(0, max(float(np.nanmax(np.r_[value, rows["high"]])) * 1.15, 1e-6))

@@ -22,13 +22,17 @@ __all__ = ["score_intervals"]
 
 
 def score_intervals(
-    scores: Scores, keys: Sequence[str] | None = None, ax: Axes | None = None, *, title: str = ""
+    scores: Scores | pd.DataFrame,
+    keys: Sequence[str] | None = None,
+    ax: Axes | None = None,
+    *,
+    title: str = "",
 ) -> Axes:
     """Draw scores as dots, each on the bar of its 95 % interval.
 
     Parameters
     ----------
-    scores : Scores
+    scores : Scores, or a table as `Scores.table`
     keys : sequence of str, optional
         Metrics of one unit; all by default.
     ax : matplotlib.axes.Axes, optional
@@ -53,7 +57,9 @@ def score_intervals(
         value = rows["value"].to_numpy(dtype=float)
         spread = np.vstack([value - rows["low"], rows["high"] - value])
         bar = np.nan_to_num(spread).clip(0)
-        ax.errorbar(value, place, xerr=bar, fmt="none", ecolor=COLOURS["blue"], elinewidth=2, capsize=6, capthick=2)
+        ax.errorbar(
+            value, place, xerr=bar, fmt="none", ecolor=COLOURS["blue"], elinewidth=2, capsize=6, capthick=2
+        )
         ax.plot(value, place, "o", color=INK, markersize=4.5)
         for at, (_, row) in zip(place, rows.iterrows(), strict=True):
             end = row["value"] if np.isnan(row["high"]) else row["high"]
@@ -64,22 +70,26 @@ def score_intervals(
         top = 1.0 if unit == "fraction" else float(np.nanmax(np.r_[value, rows["high"], 1e-9]))
         ax.set_xlim(0, top * 1.12)
         ax.grid(axis="x")
-        name = title or f"{scores.system}: scores with 95 % intervals"
+        of = f"{scores.system}: " if isinstance(scores, Scores) else ""
+        name = title or f"{of}scores with 95 % intervals"
         said = [(row["label"], interval_words(row)) for _, row in rows.iterrows()]
         alt = f"Dot chart, {name}, {unit_label(unit)}: {listing(said)}."
         return finish(ax, name, unit_label(unit), "", alt)
 
 
-def score_rows(scores: Scores, keys: Sequence[str] | None) -> pd.DataFrame:
+def score_rows(scores: Scores | pd.DataFrame, keys: Sequence[str] | None) -> pd.DataFrame:
     """Return the rows of the chosen metrics, all of one unit."""
-    known = [str(k) for k in scores.table.index]
+    table = scores.table if isinstance(scores, Scores) else scores
+    known = [str(k) for k in table.index]
     for key in keys or ():
         if key not in known:
-            raise UnknownNameError(f"metric of protocol {scores.protocol.name}", key, known)
-    rows = scores.table.loc[list(keys) if keys else known]
+            raise UnknownNameError("metric of these scores", key, known)
+    rows = table.loc[list(keys) if keys else known]
     units = rows["unit"].unique()
     if len(units) != 1:
-        raise UsageError("metrics of different units cannot share an axis", got=", ".join(units), mend="choose keys")
+        raise UsageError(
+            "metrics of different units cannot share an axis", got=", ".join(units), mend="choose keys"
+        )
     return rows
 
 

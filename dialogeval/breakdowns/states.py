@@ -1,36 +1,21 @@
-"""Scores by part: by turn number, domain, slot and goal label, and the errors one by one.
+"""States by part: scores by turn number, domain and slot, and every wrong triple with its kind.
 
-In: `Scores`. Out: tables. Every part is a group-by over the counts that the score itself is made
-of, or over the triples they count, so that the parts add up to the whole. Nothing is scored again
-by another rule.
+In: `Scores` of a protocol for states (by turn: of any). Out: tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .errors import UsageError
-from .metrics import ratio
-from .metrics.goal import goal_counts
-from .metrics.state import micro_f1, precision, recall
-from .metrics.states import StatePair, Triples
-from .metrics.text import bleu_counts
-from .scoring import Scores
+from ..errors import UsageError
+from ..metrics.state import micro_f1, precision, recall
+from ..metrics.states import StatePair, Triples
+from ..scoring import Scores
 
-__all__ = [
-    "ERROR_KINDS",
-    "by_domain",
-    "by_label",
-    "by_slot",
-    "by_turn",
-    "frequent_errors",
-    "state_errors",
-    "turn_table",
-]
+__all__ = ["ERROR_KINDS", "by_domain", "by_slot", "by_turn", "frequent_errors", "state_errors"]
 
 #: What can be wrong with a slot of a turn.
 ERROR_KINDS = ("missed", "spurious", "wrong value")
@@ -208,71 +193,6 @@ def frequent_errors(scores: Scores, most: int = 10) -> pd.DataFrame:
     return shown
 
 
-def by_label(scores: Scores) -> pd.DataFrame:
-    """Return goal precision, recall and F1 by label, that is by placeholder name.
-
-    Parameters
-    ----------
-    scores : Scores
-        Of a protocol for responses.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by label, most reference dialogues first; labels on neither side are left out.
-        ``references``, ``responses``: dialogues that mention it; ``tp``, ``fp``, ``fn``;
-        ``precision``, ``recall``, ``f1`` in per cent.
-
-    Raises
-    ------
-    UsageError
-        Scores of states.
-
-    Examples
-    --------
-    >>> from dialogeval.metrics.pairs import TextPair
-    >>> by = _by_label(goal_counts(TextPair(["d"], [0], ["NAME in AREA"], ["NAME"])))
-    >>> by["recall"].to_dict()
-    {'AREA': 0.0, 'NAME': 100.0}
-    """
-    return _by_label(_text_counts(scores, goal_counts))
-
-
-def turn_table(scores: Scores) -> pd.DataFrame:
-    """Return reference and response of every turn, as they were compared, with the turn's own numbers.
-
-    Parameters
-    ----------
-    scores : Scores
-        Of a protocol for responses.
-
-    Returns
-    -------
-    pandas.DataFrame
-        dialogue_id, turn, reference, response; ``sentence_bleu``: the turn's BLEU-4 with
-        ``method1`` smoothing, per cent; ``reference_length``, ``response_length`` in tokens.
-
-    Raises
-    ------
-    UsageError
-        Scores of states.
-
-    Examples
-    --------
-    >>> from dialogeval.metrics.pairs import TextPair
-    >>> int(bleu_counts(TextPair(["d"], [0], ["a b"], ["a"]))["bleu_response_length"].iloc[0])
-    1
-    """
-    counts = _text_counts(scores, bleu_counts)
-    table = counts.index.to_frame(index=False)
-    table["reference"] = pd.Series(list(scores.pair.references), dtype="str")
-    table["response"] = pd.Series(list(scores.pair.responses), dtype="str")
-    table["sentence_bleu"] = 100 * counts["bleu_sentence"].to_numpy()
-    for side in ("reference", "response"):
-        table[f"{side}_length"] = counts[f"bleu_{side}_length"].to_numpy()
-    return table
-
-
 # Helpers ------------------------------------------------------------------------------------------
 
 
@@ -284,17 +204,6 @@ def _state_pair(scores: Scores) -> StatePair:
             mend="score under a protocol for states, such as lin2021",
         )
     return scores.pair
-
-
-def _text_counts(scores: Scores, function: Callable) -> pd.DataFrame:
-    """Return the counts of one counting function; a protocol of other metrics has not run it yet."""
-    if isinstance(scores.pair, StatePair):
-        raise UsageError(
-            f"protocol {scores.protocol.name} scores states, which have no text",
-            mend="score under a protocol for responses, such as lai2019",
-        )
-    known: Mapping[Callable, pd.DataFrame] = scores.counts
-    return known[function] if function in known else function(scores.pair)
 
 
 def _by_slot(pair: StatePair) -> pd.DataFrame:
@@ -350,23 +259,3 @@ def _unmatched(triples: Triples, side: str) -> pd.DataFrame:
     """Number the values of one slot and turn, so that the first of both sides are one wrong value."""
     table = pd.DataFrame({"row": triples.turn, "code": triples.slot, side: triples.value})
     return table.assign(rank=table.groupby(["row", "code"]).cumcount())
-
-
-def _by_label(counts: pd.DataFrame) -> pd.DataFrame:
-    sums = counts.sum()
-    labels = [c.removeprefix("goal_tp_") for c in counts.columns if c.startswith("goal_tp_")]
-    table = pd.DataFrame(
-        {k: [int(sums[f"goal_{k}_{label}"]) for label in labels] for k in ("tp", "fp", "fn")},
-        index=pd.Index(labels, name="label", dtype="str"),
-    )
-    tp, fp, fn = table["tp"], table["fp"], table["fn"]
-    table.insert(0, "references", tp + fn)
-    table.insert(1, "responses", tp + fp)
-    rates = {
-        "precision": ratio(tp, tp + fp),
-        "recall": ratio(tp, tp + fn),
-        "f1": ratio(2 * tp, 2 * tp + fp + fn),
-    }
-    table = table.assign(**{name: 100 * values for name, values in rates.items()})
-    table = table[(table["references"] > 0) | (table["responses"] > 0)]
-    return table.sort_values("references", ascending=False, kind="stable")

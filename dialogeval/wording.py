@@ -1,0 +1,202 @@
+"""Scores in words: what was scored, what each number means, and what to write in a paper.
+
+In: `Scores`. Out: tables and sentences made from the result alone, so that a report on any corpus
+and system says what is true of it. `show_table` displays tables whose cells hold text of the data.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+
+from .scoring import Scores
+
+__all__ = ["coverage_table", "explain", "paper_sentence", "show_table"]
+
+_HTML_CLASSES = "dataframe tex2jax_ignore mathjax_ignore"
+
+
+def coverage_table(scores: Scores) -> pd.DataFrame:
+    """Return how much of the corpus was scored.
+
+    Parameters
+    ----------
+    scores : Scores
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows dialogues and turns; columns ``in corpus``, ``scored``, ``without prediction`` (of the
+        scored ones: whatever the protocol made of them, no system said it) and ``left out``.
+
+    Examples
+    --------
+    >>> from dialogeval.scoring import score
+    >>> from dialogeval.tables import Corpus, table
+    >>> gold = Corpus("toy", turns=table("turns", [("d", 0, "hi", "ho", 0)]))
+    >>> coverage_table(score(gold, gold, "lin2021")).loc["turns"].tolist()
+    [1, 1, 0, 0]
+    """
+    cover = scores.coverage
+    lacking = cover.turns[~cover.turns["predicted"]]
+    answered = cover.turns.loc[cover.turns["predicted"], "dialogue_id"].nunique()
+    rows = {
+        "dialogues": (cover.dialogues_in_corpus, cover.dialogues_scored, cover.dialogues_scored - answered),
+        "turns": (cover.turns_in_corpus, cover.turns_scored, len(lacking)),
+    }
+    table = pd.DataFrame.from_dict(
+        rows, orient="index", columns=["in corpus", "scored", "without prediction"]
+    )
+    return table.assign(**{"left out": table["in corpus"] - table["scored"]})
+
+
+def explain(scores: Scores | pd.DataFrame) -> pd.DataFrame:
+    """Return every score with its interval, one line on what it says, and who defined it.
+
+    Parameters
+    ----------
+    scores : Scores, or a table as `Scores.table`
+        Metrics of your own have no line.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by metric key; columns score, value, interval, unit, what it says, source.
+
+    Examples
+    --------
+    >>> from dialogeval.scoring import score
+    >>> from dialogeval.tables import Corpus, table
+    >>> gold = Corpus("toy", turns=table("turns", [("d", 0, "hi", "ho", 0)]))
+    >>> explain(score(gold, gold, "lin2021", resamples=0)).loc["joint_goal_accuracy", "value"]
+    '1.0000'
+    """
+    table = scores.table if isinstance(scores, Scores) else scores
+    sources = {m.key: m.source for m in scores.metrics} if isinstance(scores, Scores) else _sources()
+    rows = {
+        str(key): {
+            "score": row["label"],
+            "value": _number(row["value"], row["unit"]),
+            "95 % interval": "" if np.isnan(row["low"]) else _interval(row, " to "),
+            "unit": row["unit"],
+            "what it says": _meanings().get(str(key), ""),
+            "source": sources.get(str(key), ""),
+        }
+        for key, row in table.iterrows()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
+
+
+def paper_sentence(scores: Scores) -> str:
+    """Return sentences for a paper: the numbers, what they were measured on, how, and how surely.
+
+    Parameters
+    ----------
+    scores : Scores
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from dialogeval.scoring import score
+    >>> from dialogeval.tables import Corpus, table
+    >>> gold = Corpus("toy", turns=table("turns", [("d", 0, "hi", "ho", 0)]))
+    >>> print(paper_sentence(score(gold, gold, "lin2021", resamples=0)))
+    On toy/all@unknown (1 dialogues, 1 turns), gold reaches JGA 1.0000, ... Signature: jga|proto:lin2021|...
+    """
+    cover, parts = scores.coverage, _signature_parts(scores.signature)
+    numbers = []
+    for _, row in scores.table.iterrows():
+        text = f"{row['label']} {_number(row['value'], row['unit'])}{_sign(row['unit'])}"
+        numbers.append(text if np.isnan(row["low"]) else f"{text} [{_interval(row, ', ')}]")
+    source = f" ({scores.protocol.source})" if scores.protocol.source else ""
+    text = (
+        f"On {parts.get('gold', 'the gold')} ({_of(cover.dialogues_scored, cover.dialogues_in_corpus)} dialogues, "
+        f"{_of(cover.turns_scored, cover.turns_in_corpus)} turns), {scores.system} reaches {', '.join(numbers)} "
+        f"under protocol {scores.protocol.name}{source}, computed with dialogeval {parts.get('v', '')}."
+    )
+    lacking = int((~cover.turns["predicted"]).sum())
+    if lacking:
+        text += f" {lacking:,} turns without a prediction are scored as empty."
+    resamples, _, seed = parts.get("boot", "").partition("/")
+    if seed and not scores.table["low"].isna().all():
+        text += (
+            f" Brackets hold 95 % percentile intervals of {int(resamples):,} bootstrap resamples of dialogues "
+            f"(seed {seed})"
+        )
+        jackknifed = [m.label for m in scores.metrics if m.resample == "jackknife"]
+        text += (
+            f"; for {', '.join(jackknifed)} delete-one-dialogue jackknife intervals." if jackknifed else "."
+        )
+    return f"{text} Signature: {scores.signature}"
+
+
+def show_table(table: pd.DataFrame, digits: int = 3, letters: int = 400) -> None:
+    """Display a table in a notebook with its texts in full and as text.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+    digits : int, default=3
+        Of numbers that are not whole.
+    letters : int, default=400
+        Longer texts are cut, with an ellipsis.
+
+    Notes
+    -----
+    What the cells hold is escaped: markup, Markdown and formulas of the data appear letter by letter.
+    """
+    from IPython.display import display
+
+    short = table.copy()
+    for column in short.columns:
+        if not pd.api.types.is_numeric_dtype(short[column].dtype):
+            texts = short[column].astype("str")
+            short[column] = texts.where(texts.str.len() <= letters, texts.str.slice(0, letters - 1) + "…")
+    form = f"{{:,.{digits}f}}".format
+    with pd.option_context("display.max_colwidth", None, "display.width", 110, "display.max_columns", None):
+        page = short.to_html(escape=True, border=0, classes=_HTML_CLASSES.split()[1:], float_format=form)
+        text = short.to_string(float_format=form)
+    display({"text/html": page, "text/plain": text}, raw=True)
+
+
+# Helpers ------------------------------------------------------------------------------------------
+
+
+@lru_cache
+def _meanings() -> dict[str, str]:
+    with (files(__package__) / "data" / "meanings.csv").open(encoding="utf-8") as file:
+        table = pd.read_csv(file, dtype="str")
+    return dict(zip(table["key"], table["meaning"], strict=True))
+
+
+def _sources() -> dict[str, str]:
+    from .protocols import metric_table
+
+    return {m.key: m.source for task in ("state", "text") for m in metric_table(task).values()}
+
+
+def _signature_parts(signature: str) -> dict[str, str]:
+    pairs = [part.partition(":") for part in signature.split("|")]
+    return {name: value for name, _, value in pairs if value}
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{value:.4f}" if unit == "fraction" else f"{value:.2f}"
+
+
+def _interval(row: pd.Series, between: str) -> str:
+    return _number(row["low"], row["unit"]) + between + _number(row["high"], row["unit"])
+
+
+def _sign(unit: str) -> str:
+    return " %" if unit == "per cent" else ""
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part:,}" if part == whole else f"{part:,} of {whole:,}"
