@@ -89,7 +89,7 @@ def nearest_neighbour_generator(train: Corpus, corpus: Corpus) -> Predictions:
     fallback = _most_frequent(answers)
     vectorizer = TfidfVectorizer(analyzer=str.split, sublinear_tf=True)
     queries = _queries(_ordered(train), heard)
-    if not any(queries):  # silent users leave nothing to compare
+    if corpus.turns.empty or not any(queries):  # silent users leave nothing to compare
         return _predictions("nearest-neighbour", corpus, [fallback] * len(corpus.turns))
     known = vectorizer.fit_transform(queries)
     asked = vectorizer.transform(_queries(corpus, delexicalize(corpus)))

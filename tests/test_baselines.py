@@ -168,7 +168,7 @@ def test_value_matching_tells_slots_apart_by_their_cues() -> None:
     predicted = value_matching_tracker(model, test)
     assert joint_goal_accuracy(predicted, test) == 1.0
     cues = model.cues.set_index(["domain", "slot", "source", "kind", "cue"])["weight"]
-    assert cues["train", "from", "user", "left", "from"] > 0 > cues["train", "to", "user", "right", "to"]
+    assert cues["train", "to", "user", "left", "to"] > 0 > cues["train", "from", "user", "left", "to"]
 
 
 def test_value_matching_keeps_and_replaces() -> None:
@@ -219,14 +219,9 @@ def test_nearest_neighbour_of_itself_is_itself() -> None:
 
 
 def test_nearest_neighbour_hears_the_system_turn_before() -> None:
-    train = Corpus(
-        "toy",
-        turns=table(
-            "turns",
-            [("a", 0, "hi", "what price ?", 0), ("a", 1, "any", "cheap then", 0)]
-            + [("b", 0, "hi", "which area ?", 0), ("b", 1, "any", "north then", 0)],
-        ),
-    )
+    turns = [("a", 0, "hi", "what price ?", 0), ("a", 1, "any", "cheap then", 0)]
+    turns += [("b", 0, "hi", "which area ?", 0), ("b", 1, "any", "north then", 0)]
+    train = Corpus("toy", turns=table("turns", turns))
     test = Corpus("toy", turns=table("turns", [("c", 0, "x", "so which area ?", 0), ("c", 1, "any", "?", 0)]))
     # "x" is unknown: the most frequent training response, the first in the alphabet.
     assert nearest_neighbour_generator(train, test).responses["response"].tolist() == [

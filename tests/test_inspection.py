@@ -286,9 +286,7 @@ def test_real_oddities_agree_with_plain_loops(real_data, name):
     hidden = sum(v != v.strip() or "  " in v or bool(re.search(r"[^\S ]|[\u200b-\u200f]", v)) for v in values)
     assert found["hidden white space"] == hidden
     vanished = sum(
-        len(before[4].keys() - after[4].keys())
-        for before, after in pairwise(truth)
-        if before[0] == after[0]
+        len(before[4].keys() - after[4].keys()) for before, after in pairwise(truth) if before[0] == after[0]
     )
     assert found["vanished slot"] == vanished
     unsaid, heard, seen = 0, "", set()

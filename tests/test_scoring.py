@@ -60,7 +60,9 @@ def test_gold_against_itself(name: str) -> None:
 
 def test_missing_turns_and_dialogues() -> None:
     everything = as_predictions(GOLD, "sys")
-    lacking = without(everything, ~((everything.turns["dialogue_id"] == "c") | (everything.turns["turn"] == 2)))
+    lacking = without(
+        everything, ~((everything.turns["dialogue_id"] == "c") | (everything.turns["turn"] == 2))
+    )
     with pytest.raises(CoverageError) as caught:
         de.score(GOLD, lacking, "lin2021")
     assert str(caught.value) == (
@@ -82,9 +84,15 @@ def test_missing_turns_and_dialogues() -> None:
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (corpus({"x": 1, "y": 1}), "none of the 2 dialogues is in toy/test@0123456: expected ids such as a, got ids"),
+        (
+            corpus({"x": 1, "y": 1}),
+            "none of the 2 dialogues is in toy/test@0123456: expected ids such as a, got ids",
+        ),
         (corpus({"a": 3, "b": 2, "c": 1, "x": 1}), "dialogue x not in toy/test@0123456; remove them"),
-        (corpus({"a": 4, "b": 2, "c": 1}), "dialogue a: too many turns: expected 3 turns as in toy/test@0123456, got 4"),
+        (
+            corpus({"a": 4, "b": 2, "c": 1}),
+            "dialogue a: too many turns: expected 3 turns as in toy/test@0123456, got 4",
+        ),
     ],
 )
 def test_predictions_that_do_not_fit(other: Corpus, message: str) -> None:
@@ -97,13 +105,29 @@ def test_predictions_that_do_not_fit(other: Corpus, message: str) -> None:
 def test_bad_arguments() -> None:
     states_only = replace(as_predictions(GOLD), responses=None)
     for call, error, message in (
-        (lambda: de.score(GOLD, GOLD, "lin2012"), UnknownNameError, "unknown protocol 'lin2012': did you mean lin2021"),
+        (
+            lambda: de.score(GOLD, GOLD, "lin2012"),
+            UnknownNameError,
+            "unknown protocol 'lin2012': did you mean lin2021",
+        ),
         (lambda: de.score(GOLD, GOLD, missing="ignore"), UnknownNameError, "missing policy"),
         (lambda: de.score(None, GOLD), UsageError, "no gold to score against"),
-        (lambda: de.score(GOLD, states_only, "lai2019"), UsageError, "holds no responses, which protocol lai2019"),
-        (lambda: de.score(GOLD, Predictions("x", turns=GOLD.turns)), UsageError, "neither states nor responses"),
+        (
+            lambda: de.score(GOLD, states_only, "lai2019"),
+            UsageError,
+            "holds no responses, which protocol lai2019",
+        ),
+        (
+            lambda: de.score(GOLD, Predictions("x", turns=GOLD.turns)),
+            UsageError,
+            "neither states nor responses",
+        ),
         (lambda: de.score(GOLD, GOLD, resamples=-1), UsageError, "expected a whole number from 0, got -1"),
-        (lambda: de.score(GOLD, Predictions("x", states=table("states")), "lin2021", missing="skip"), UsageError, "no t"),
+        (
+            lambda: de.score(GOLD, Predictions("x", states=table("states")), "lin2021", missing="skip"),
+            UsageError,
+            "no t",
+        ),
     ):
         with pytest.raises(error) as caught:
             call()
@@ -121,16 +145,25 @@ def test_signature_names_what_differs() -> None:
     assert states.signature == (
         f"jga|proto:lin2021|case:keep|space:keep|gold:toy/test@0123456|n:6|boot:1000/12345|v:{de.__version__}"
     )
-    assert states.metric_signature("slot_f1").startswith("slot_f1|slots:gold|keyed:name|empty:0|proto:lin2021|")
+    assert states.metric_signature("slot_f1").startswith(
+        "slot_f1|slots:gold|keyed:name|empty:0|proto:lin2021|"
+    )
     assert "boot:none" in de.score(GOLD, GOLD, "lin2021", resamples=0).signature
     assert "boot:10/7" in de.score(GOLD, GOLD, "lin2021", resamples=10, seed=7).signature
 
 
 def test_a_protocol_of_ones_own() -> None:
     wrong = Metric(
-        "wrong_turns", "Wrong", count_triples, lambda s: 1 - ratio(s["exact"], s["turns"]), better="lower", source="me"
+        "wrong_turns",
+        "Wrong",
+        count_triples,
+        lambda s: 1 - ratio(s["exact"], s["turns"]),
+        better="lower",
+        source="me",
     )
-    mine = replace(PROTOCOLS["lin2021"], name="mine", steps=("case:lower", "none:drop"), metrics=(wrong, "slot_f1"))
+    mine = replace(
+        PROTOCOLS["lin2021"], name="mine", steps=("case:lower", "none:drop"), metrics=(wrong, "slot_f1")
+    )
     pred = as_predictions(GOLD)
     pred = replace(pred, states=pred.states.assign(value=pred.states["value"].replace("1", "ONE")))
     gold = replace(GOLD, states=GOLD.states.assign(value=GOLD.states["value"].replace("1", "one")))
@@ -188,7 +221,10 @@ def test_intervals_equal_a_loop_that_scores_every_resample_anew() -> None:
         names = [f"{ids[i]}-{n}" for n, i in enumerate(draw)]
         parts = {}
         for kind, frame in (("turns", gold.turns), ("states", gold.states), ("pred", pred.states)):
-            pieces = [frame[frame["dialogue_id"] == ids[i]].assign(dialogue_id=m) for i, m in zip(draw, names, strict=True)]
+            pieces = [
+                frame[frame["dialogue_id"] == ids[i]].assign(dialogue_id=m)
+                for i, m in zip(draw, names, strict=True)
+            ]
             parts[kind] = pd.concat(pieces, ignore_index=True)
         again = replace(gold, turns=parts["turns"], states=parts["states"])
         drawn = Predictions("p", turns=parts["turns"][["dialogue_id", "turn"]], states=parts["pred"])
@@ -210,7 +246,9 @@ def test_draws_do_not_depend_on_the_block(monkeypatch: pytest.MonkeyPatch) -> No
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=8))
 def test_bootstrap_stays_within_the_range_of_dialogues(rows: list[tuple[int, int]]) -> None:
-    counts = pd.DataFrame([(tp, fp, 1) for tp, fp in rows], columns=["tp", "fp", "fn"], index=range(len(rows)))
+    counts = pd.DataFrame(
+        [(tp, fp, 1) for tp, fp in rows], columns=["tp", "fp", "fn"], index=range(len(rows))
+    )
     drawn = bootstrap({"t": (counts, {"p": STATE_METRICS["slot_precision"].value})}, 30, seed=1)["p"]
     shares = [tp / (tp + fp) if tp + fp else 0 for tp, fp in rows]
     assert len(drawn) == 30

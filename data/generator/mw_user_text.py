@@ -26,7 +26,7 @@ OPEN = {
         ("I need {np}.", "我需要{np}。"),
         ("I'm looking for {np}.", "我在找{np}。"),
         ("Can you find me {np}?", "能帮我找{np}吗？"),
-        ("We want to stay at {np}.", "我们想住{np}。"),
+        ("We would like to book {np}.", "我们想订{np}。"),
         ("Is there {np} you would recommend?", "有没有{np}可以推荐？"),
         ("I have to find {np} for our trip.", "我得为这次旅行找{np}。"),
     ],

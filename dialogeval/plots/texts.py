@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from ..breakdowns import by_label, turn_table
+from ..errors import UsageError
 from ..scoring import Scores
 from .base import COLOURS, FILLS, INK, finish, listing, new_axes, number, plain, row_height, style, unit_label
 from .basic import edges
@@ -21,12 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["bleu", "diversity", "goal_labels", "lengths"]
 
 
-def bleu(scores: Scores, ax: Axes | None = None) -> Axes:
+def bleu(scores: Scores | pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the BLEU scores, by order and definition, as bars with 95 % intervals.
 
     Parameters
     ----------
-    scores : Scores
+    scores : Scores, or a table as `Scores.table`
         With at least one ``bleu_…``.
     ax : matplotlib.axes.Axes, optional
 
@@ -36,20 +38,19 @@ def bleu(scores: Scores, ax: Axes | None = None) -> Axes:
 
     Raises
     ------
-    UnknownNameError
-        The protocol has other scores.
+    UsageError
+        There is none, or they have several units.
     """
-    keys = [str(k) for k in scores.table.index if str(k).startswith("bleu_")] or ["bleu_4"]
-    return _bars(scores, keys, f"{scores.system}: BLEU", ax)
+    return _bars(scores, "bleu_", "BLEU by order and definition", ax)
 
 
-def diversity(scores: Scores, ax: Axes | None = None) -> Axes:
+def diversity(scores: Scores | pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the shares of distinct words, bigrams and utterances as bars with 95 % intervals.
 
     Parameters
     ----------
-    scores : Scores
-        With distinct-n scores.
+    scores : Scores, or a table as `Scores.table`
+        With at least one ``distinct_…``.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -58,11 +59,10 @@ def diversity(scores: Scores, ax: Axes | None = None) -> Axes:
 
     Raises
     ------
-    UnknownNameError
-        The protocol has other scores.
+    UsageError
+        There is none, or they have several units.
     """
-    keys = [str(k) for k in scores.table.index if str(k).startswith("distinct_")] or ["distinct_1"]
-    return _bars(scores, keys, f"{scores.system}: distinct words, bigrams and utterances", ax)
+    return _bars(scores, "distinct_", "distinct words, bigrams and utterances", ax)
 
 
 def lengths(scores: Scores, ax: Axes | None = None) -> Axes:
@@ -172,8 +172,13 @@ def _own_figure(ax: Axes) -> bool:
     return len(figure.axes) == 1 and figure.get_layout_engine() is not None
 
 
-def _bars(scores: Scores, keys: list[str], title: str, ax: Axes | None) -> Axes:
+def _bars(scores: Scores | pd.DataFrame, prefix: str, what: str, ax: Axes | None) -> Axes:
+    table = scores.table if isinstance(scores, Scores) else scores
+    keys = [str(k) for k in table.index if str(k).startswith(prefix)]
+    if not keys:
+        raise UsageError(f"no score whose key begins with {prefix}", got=", ".join(map(str, table.index)))
     rows = score_rows(scores, keys)
+    title = f"{scores.system}: {what}" if isinstance(scores, Scores) else what
     unit = str(rows["unit"].iloc[0])
     with style():
         ax = new_axes(ax, height=row_height(len(rows)) + 0.2)

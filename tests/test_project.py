@@ -1,0 +1,187 @@
+"""The project itself: what its files promise one another, its size, and what it must not contain."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import dialogeval
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = sorted((ROOT / "dialogeval").rglob("*.py"))
+#: Names that differ between PyPI and conda-forge.
+CONDA = {"matplotlib-base": "matplotlib", "python-build": "build"}
+
+
+def bounds(requirements: list[str]) -> dict[str, str]:
+    return {name: bound for name, bound in (r.split(">=") for r in requirements)}
+
+
+def test_environment_and_pyproject_are_in_step() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    listed = bounds([d for d in environment if isinstance(d, str) and d != "pip"])
+    assert listed.pop("python") == project["requires-python"].removeprefix(">=") == "3.11"
+    conda = {CONDA.get(name, name): bound for name, bound in listed.items()}
+    wanted = bounds(project["dependencies"])
+    for extra in project["optional-dependencies"].values():
+        wanted |= bounds(extra)
+    assert conda == wanted
+
+
+def test_every_dependency_is_explained_in_the_readme() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    readme = (ROOT / "README.md").read_text()
+    missing = [name for name in bounds(project["dependencies"]) if f"| {name} |" not in readme]
+    assert missing == []
+
+
+def test_versions_agree() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert project["version"] == dialogeval.__version__ == citation["version"]
+    assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def code_lines(path: Path) -> int:
+    """Count lines that hold code: no blank lines, comments or docstrings."""
+    source = path.read_text(encoding="utf-8")
+    docstrings: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
+            node, clean=False
+        ):
+            docstrings |= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    skip = {
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    }
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    lines = {n for t in tokens if t.type not in skip for n in range(t.start[0], t.end[0] + 1)}
+    return len(lines - docstrings)
+
+
+def test_the_package_can_be_held_in_mind() -> None:
+    assert {p.name: n for p in PACKAGE if (n := len(p.read_text().splitlines())) > 400} == {}
+    assert sum(map(code_lines, PACKAGE)) < 6000
+
+
+def test_public_functions_are_documented_with_an_example() -> None:
+    lacking = []
+    for path in PACKAGE:
+        tree = ast.parse(path.read_text())
+        public = next(
+            (ast.literal_eval(n.value) for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "__all__"),
+            [],
+        ) if path.name != "__init__.py" else []  # fmt: skip
+        for node in tree.body:
+            if (
+                isinstance(node, ast.FunctionDef)
+                and node.name in public
+                and ">>>" not in (ast.get_docstring(node) or "")
+            ):
+                lacking.append(f"{path.name}:{node.name}")
+    assert lacking == []
+
+
+def tracked() -> list[Path]:
+    out = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    return [ROOT / name for name in out.split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_nothing_of_one_machine_is_committed() -> None:
+    forbidden = re.compile(r"/(root|work|home)/\w|pypi\.org|\.library\b|/tmp/\w", re.IGNORECASE)
+    found = []
+    for path in tracked():
+        if path.suffix in (".zip", ".gz", ".png", ".parquet") or path.name == "test_project.py":
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if match := forbidden.search(line):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {match[0]}")
+    assert found == []
+
+
+def test_imports_point_down() -> None:
+    """Floors of the design: a module imports only from its own floor or from below."""
+    floors = {
+        **dict.fromkeys(
+            ("errors", "tables", "normalize", "files", "resources", "locate", "corpora", "predictions"), 0
+        ),
+        **dict.fromkeys(("metrics", "placeholders", "delex", "ontology", "model_input", "baselines"), 1),
+        **dict.fromkeys(("protocols", "pairing", "scoring", "resampling"), 2),
+        **dict.fromkeys(("plots", "breakdowns", "analysis", "inspection"), 3),
+        **dict.fromkeys(("cli", "report"), 4),
+    }
+    wrong = []
+    for path in PACKAGE:
+        module = path.relative_to(ROOT / "dialogeval").parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                target = (node.module or "").split(".")[0]
+                if module in floors and target in floors and floors[target] > floors[module]:
+                    wrong.append(f"{module} imports {target}")
+    assert wrong == []
+
+
+def test_import_stays_cheap() -> None:
+    code = "import sys, dialogeval; print(sorted({m.split('.')[0] for m in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    for heavy in (
+        "matplotlib",
+        "nltk",
+        "papermill",
+        "sklearn",
+        "sacrebleu",
+        "sacremoses",
+        "pooch",
+        "IPython",
+    ):
+        assert f"'{heavy}'" not in loaded
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT],
+        check=True,
+        capture_output=True,
+    )
+    return next(folder.glob("*.whl"))
+
+
+def test_wheel_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
+    """Install the wheel where nothing is, away from the checkout; score a sample and run both reports."""
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True)
+    bin = tmp_path / "env" / "bin"
+    quiet = ["--quiet", "--disable-pip-version-check"]
+    subprocess.run([bin / "python", "-m", "pip", "install", *quiet, wheel], check=True)
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [bin / "dialogeval", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    where = run("corpora")
+    assert "4 of 4 files here" in where
+    sample = next((tmp_path / "env").rglob("bundle/data/sample/predictions/multiwoz/*.json*"))
+    assert "joint_goal_accuracy" in run("score", str(sample), "--corpus", "sample/multiwoz", "--protocol", "lin2021",
+                                        "--missing", "skip")  # fmt: skip
+    for report in ("state_tracking", "generation"):
+        written = run("report", report, "--out", "reports")
+        assert "metrics.json" in written and "report.html" in written
