@@ -1,24 +1,48 @@
 """Value policies: named steps that normalise states before they are compared.
 
 A protocol lists its steps as ``name:choice`` strings, which stand in the signature as they are
-written. Every step is a function of one string that is run once for each distinct value or slot
-name, whatever the size of the table; a value that a step turns into the empty string is *not
-filled* and leaves the state.
+written. A step is a function of one string (a value, or a slot with its domain) that runs once for
+each distinct one, whatever the size of the table; a value that a step turns into the empty string
+is *not filled* and leaves the state. The tables that steps look up are CSV files under ``data``.
 """
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import reduce
+from collections.abc import Callable, Iterable
+from functools import lru_cache, partial, reduce
+from importlib.resources import files
 
 import pandas as pd
 
 from .errors import UnknownNameError
 
-__all__ = ["STEPS", "check_steps", "describe_steps", "normalize_states", "normalize_value"]
+__all__ = [
+    "NOT_FILLED",
+    "SLOT_STEPS",
+    "STEPS",
+    "check_steps",
+    "describe_steps",
+    "normalize_slot",
+    "normalize_states",
+    "normalize_value",
+]
 
-_DONTCARE = re.compile(r"^(do(es)?\s?n[o']?t\s?(care|matter)|do(es)? not (care|matter)|dontcare|不在意)$")
+#: Spellings of "no value yet" in the annotation of the corpora. They are never a filled slot.
+NOT_FILLED = ("", "not mentioned", "未提及")
+
+_DONTCARE = re.compile(r"do(es)?(n't| ?nt| n't| not) ?(care|matter)|dontcare|any|不在意")
+_TIME = re.compile(r"(?:(\d{1,2})[:.](\d{2})|(\d{2})(\d{2})|(\d{1,2})(?= ?[ap]\.?m))(?: ?([ap])\.?m\.?)?")
+_ARTICLE = re.compile(r"^the\s+", re.IGNORECASE)
+_PUNCTUATION = re.compile(r"['’`.,!?()\"-]")
+
+
+@lru_cache
+def lookup(name: str) -> tuple[tuple[str, ...], ...]:
+    """Return the rows of a CSV file under ``data``, without its header."""
+    text = files("dialogeval").joinpath("data", f"{name}.csv").read_text(encoding="utf-8")
+    return tuple(map(tuple, list(csv.reader(text.splitlines()))[1:]))
 
 
 def _drop_none(value: str) -> str:
@@ -26,13 +50,33 @@ def _drop_none(value: str) -> str:
 
 
 def _unify_dontcare(value: str) -> str:
-    return (
-        "dontcare" if _DONTCARE.match(" ".join(value.lower().split()).replace("do n't", "don't")) else value
-    )
+    return "dontcare" if _DONTCARE.fullmatch(" ".join(value.lower().split())) else value
 
 
 def _drop_dontcare(value: str) -> str:
     return "" if _unify_dontcare(value) == "dontcare" else value
+
+
+def _hhmm(value: str) -> str:
+    """Write a time of day as HH:MM; what is no time stays as it is."""
+    match = _TIME.fullmatch(value.strip().lower())
+    if not match:
+        return value
+    hour, minute = int(match[1] or match[3] or match[5]), int(match[2] or match[4] or 0)
+    if match[6]:
+        hour = hour % 12 + 12 * (match[6] == "p")
+    return f"{hour:02}:{minute:02}" if hour < 24 and minute < 60 else value
+
+
+def _respell(value: str) -> str:
+    """Replace whole words by the spelling of the table."""
+    for variant, spelling in lookup("spellings"):
+        value = re.sub(rf"(?<!\S){re.escape(variant)}(?!\S)", spelling, value)
+    return value
+
+
+def _map(value: str, name: str) -> str:
+    return next((new for which, old, new in lookup("value_maps") if which == name and old == value), value)
 
 
 #: Functions of a value by step name and choice; ``keep`` does nothing and is known to every step.
@@ -45,10 +89,29 @@ STEPS: dict[str, dict[str, Callable[[str], str]]] = {
     },
     "none": {"drop": _drop_none},
     "dontcare": {"unify": _unify_dontcare, "drop": _drop_dontcare},
+    "time": {"hhmm": _hhmm},
+    "article": {"drop": lambda value: _ARTICLE.sub("", value)},
+    "spelling": {"unify": _respell},
+    "punctuation": {"drop": lambda value: " ".join(_PUNCTUATION.sub("", value).split())},
+    "map": {"dstc9": partial(_map, name="dstc9")},
 }
 
-#: Spellings of "no value yet" in the annotation of the corpora. They are never a filled slot.
-NOT_FILLED = ("", "not mentioned", "未提及")
+
+def _plain_name(domain: str, slot: str) -> str:
+    return slot.lower().replace(" ", "").replace("_", "")
+
+
+def _multiwoz22_name(domain: str, slot: str) -> str:
+    """Return the name of the 2.2 schema for the names that systems use (``arrive by``, ``leaveAt``, ``day``)."""
+    name = _plain_name(domain, slot)
+    aliases = {(where, alias): name for where, alias, name in lookup("slot_aliases")}
+    return aliases.get((domain, name), aliases.get(("*", name), name))
+
+
+#: Functions of (domain, slot) by step name and choice.
+SLOT_STEPS: dict[str, dict[str, Callable[[str, str], str]]] = {
+    "slots": {"plain": _plain_name, "multiwoz22": _multiwoz22_name},
+}
 
 
 def check_steps(steps: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -71,13 +134,14 @@ def check_steps(steps: Iterable[str]) -> tuple[tuple[str, str], ...]:
     >>> check_steps(["case:lower", "none:drop"])
     (('case', 'lower'), ('none', 'drop'))
     """
+    known: dict[str, dict] = {**STEPS, **SLOT_STEPS}
     pairs = []
     for step in steps:
         name, _, choice = step.partition(":")
-        if name not in STEPS:
-            raise UnknownNameError("normalisation step", name, STEPS)
-        if choice != "keep" and choice not in STEPS[name]:
-            raise UnknownNameError(f"choice of step {name}", choice, ["keep", *STEPS[name]])
+        if name not in known:
+            raise UnknownNameError("normalisation step", name, known)
+        if choice != "keep" and choice not in known[name]:
+            raise UnknownNameError(f"choice of step {name}", choice, ["keep", *known[name]])
         pairs.append((name, choice))
     return tuple(pairs)
 
@@ -90,9 +154,12 @@ def describe_steps(steps: Iterable[str]) -> dict[str, str]:
     >>> describe_steps(["none:drop"])
     {'case': 'keep', 'space': 'keep', 'none': 'drop'}
     """
-    return {"case": "keep", "space": "keep"} | {
-        n: c for n, c in check_steps(steps) if c != "keep" or n == "case"
-    }
+    acting: dict[str, str] = {"case": "keep", "space": "keep"}
+    for name, choice in check_steps(steps):
+        # A step may act twice, such as space:strip before a map and space:remove after it.
+        before = acting.get(name, "keep")
+        acting[name] = choice if before == "keep" or choice == before else f"{before}+{choice}"
+    return acting
 
 
 def normalize_value(value: str, steps: Iterable[str]) -> str:
@@ -102,19 +169,42 @@ def normalize_value(value: str, steps: Iterable[str]) -> str:
     ----------
     value : str
     steps : iterable of str
+        Steps for slot names among them are passed over.
 
     Returns
     -------
     str
         Empty where the slot does not count as filled.
 
+    Raises
+    ------
+    UnknownNameError
+
     Examples
     --------
     >>> normalize_value(" North Side ", ["case:lower", "space:remove"])
     'northside'
+    >>> [normalize_value(v, ["time:hhmm"]) for v in ("9:15", "0915", "9.15 pm", "9 am", "17:15", "7 nights")]
+    ['09:15', '09:15', '21:15', '09:00', '17:15', '7 nights']
     """
-    functions = [STEPS[name][choice] for name, choice in check_steps(steps) if choice != "keep"]
-    return reduce(lambda text, function: function(text), functions, value)
+    pairs = [(n, c) for n, c in check_steps(steps) if c != "keep" and n in STEPS]
+    return reduce(lambda text, pair: STEPS[pair[0]][pair[1]](text), pairs, value)
+
+
+def normalize_slot(domain: str, slot: str, steps: Iterable[str]) -> str:
+    """Run the steps for slot names on one name.
+
+    Examples
+    --------
+    >>> normalize_slot("train", "arrive by", ["slots:multiwoz22"])
+    'arriveby'
+    >>> normalize_slot("hotel", "day", ["slots:multiwoz22"]), normalize_slot("train", "day", ["slots:multiwoz22"])
+    ('bookday', 'day')
+    """
+    for name, choice in check_steps(steps):
+        if name in SLOT_STEPS and choice != "keep":
+            slot = SLOT_STEPS[name][choice](domain, slot)
+    return slot
 
 
 def normalize_states(
@@ -146,11 +236,15 @@ def normalize_states(
     >>> normalize_states(s, ["case:lower", "none:drop"])["value"].tolist()
     ['north']
     """
+    steps, absent = tuple(steps), frozenset(not_filled)
     codes, values = pd.factorize(states["value"])
-    absent = frozenset(not_filled)
-    done: Mapping[str, str] = {v: "" if v in absent else normalize_value(v, steps) for v in values}
-    if all(old == new != "" for old, new in done.items()):
-        return states
-    mapped = pd.Series([done[v] for v in values], dtype="str")
-    out = states.assign(value=mapped.take(codes).to_numpy())
-    return out[out["value"] != ""].reset_index(drop=True)
+    new = ["" if v in absent else normalize_value(v, steps) for v in values]
+    if any(a != b or not b for a, b in zip(values, new, strict=True)):
+        states = states.assign(value=pd.Series(new, dtype="str").take(codes).to_numpy())
+        states = states[states["value"] != ""].reset_index(drop=True)
+    if any(name in SLOT_STEPS for name, _ in check_steps(steps)):
+        names = states[["domain", "slot"]].drop_duplicates()
+        named = [normalize_slot(d, s, steps) for d, s in zip(names["domain"], names["slot"], strict=True)]
+        merged = states[["domain", "slot"]].merge(names.assign(new=named), on=["domain", "slot"], how="left")
+        states = states.assign(slot=merged["new"].to_numpy())
+    return states

@@ -108,7 +108,7 @@ def oddities(corpus: Corpus) -> pd.DataFrame:
         ``count``, ``of`` (how many there could be), ``unit`` (what is counted: triples of all turns,
         slots that are filled and have a next turn, values where they first appear), ``share``
         (count / of, in [0, 1]), and an example: ``dialogue_id``, ``turn``, ``example``
-        (``domain-slot = value``, quoted so that blanks show); empty and −1 where the count is 0.
+        (``domain-slot = value``, quoted so that blanks show); empty and ``<NA>`` where the count is 0.
 
     Examples
     --------
@@ -128,10 +128,10 @@ def oddities(corpus: Corpus) -> pd.DataFrame:
             "unit": unit,
             "share": len(rows) / max(of, 1),
             "dialogue_id": "" if first is None else first["dialogue_id"],
-            "turn": -1 if first is None else int(first["turn"]),
+            "turn": pd.NA if first is None else int(first["turn"]),
             "example": "" if first is None else _quote(first),
         }
-    return pd.DataFrame.from_dict(counted, orient="index").rename_axis("oddity")
+    return pd.DataFrame.from_dict(counted, orient="index").astype({"turn": "Int64"}).rename_axis("oddity")
 
 
 def oddity_rows(corpus: Corpus, oddity: str) -> pd.DataFrame:

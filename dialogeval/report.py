@@ -65,7 +65,7 @@ def run_report(
     path = find_report(report)
     values = check_parameters(path, parameters or {})
     defaults = read_parameters(path)
-    folder = Path(out) / _slug(path, {**defaults, **values})
+    folder = Path(out) / _slug(path, {**defaults, **values}, defaults)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -184,6 +184,7 @@ def _execute(path: Path, notebook: Path, values: dict[str, Any]) -> None:
             progress_bar=False,
             log_output=False,
             kernel_name="python3",
+            extra_arguments=["--log-level=ERROR"],
         )
     except PapermillExecutionError as error:
         kind = getattr(errors, error.ename, None)
@@ -262,10 +263,16 @@ def write_outputs(folder: str, metrics: Mapping[str, Any], **tables: Any) -> lis
     return list(contents)
 
 
-def _slug(path: Path, values: Mapping[str, Any]) -> str:
+def _slug(path: Path, values: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
+    """Name a run after what tells it from others, so that two systems never share a folder."""
+    from .predictions.load import _system_name
+
     parts = [path.stem.removeprefix("report_")]
-    for name in ("predictions", "corpus"):
+    for name in ("predictions", "corpus", "split", "protocol", "missing"):
         text = str(values.get(name) or "")
-        text = text if name == "corpus" else Path(text).name.split(".")[0]
-        parts.append(re.sub(r"[^\w-]+", "-", text).strip("-"))
+        if name == "predictions":
+            text = _system_name(Path(text).name)
+        elif name != "corpus" and text == str(defaults.get(name) or ""):
+            continue
+        parts.append(re.sub(r"[^\w.-]+", "-", text).strip("-."))
     return "_".join(p for p in parts if p)[:120]

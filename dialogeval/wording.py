@@ -16,8 +16,6 @@ from .scoring import Scores
 
 __all__ = ["coverage_table", "explain", "paper_sentence", "show_table"]
 
-_HTML_CLASSES = "dataframe tex2jax_ignore mathjax_ignore"
-
 
 def coverage_table(scores: Scores) -> pd.DataFrame:
     """Return how much of the corpus was scored.
@@ -50,6 +48,7 @@ def coverage_table(scores: Scores) -> pd.DataFrame:
     table = pd.DataFrame.from_dict(
         rows, orient="index", columns=["in corpus", "scored", "without prediction"]
     )
+    table = table.rename_axis("quantity")
     return table.assign(**{"left out": table["in corpus"] - table["scored"]})
 
 
@@ -153,15 +152,17 @@ def show_table(table: pd.DataFrame, digits: int = 3, letters: int = 400) -> None
     """
     from IPython.display import display
 
-    short = table.copy()
-    for column in short.columns:
-        if not pd.api.types.is_numeric_dtype(short[column].dtype):
-            texts = short[column].astype("str")
-            short[column] = texts.where(texts.str.len() <= letters, texts.str.slice(0, letters - 1) + "…")
+    short = table.reset_index(drop=isinstance(table.index, pd.RangeIndex) and table.index.name is None)
+    texts = [c for c in short.columns if not pd.api.types.is_numeric_dtype(short[c].dtype)]
+    for column in texts:
+        words = short[column].astype("str")
+        short[column] = words.where(words.str.len() <= letters, words.str.slice(0, letters - 1) + "…")
     form = f"{{:,.{digits}f}}".format
-    with pd.option_context("display.max_colwidth", None, "display.width", 110, "display.max_columns", None):
-        page = short.to_html(escape=True, border=0, classes=_HTML_CLASSES.split()[1:], float_format=form)
-        text = short.to_string(float_format=form)
+    # One class for the page's style sheet, two that keep formulas of the data from being set as such.
+    classes = ["tex2jax_ignore", "mathjax_ignore", *(["texts"] if len(texts) > 1 else [])]
+    with pd.option_context("display.max_colwidth", None, "display.max_columns", None):
+        page = short.to_html(index=False, escape=True, border=0, classes=classes, float_format=form)
+        text = short.to_string(index=False, float_format=form)
     display({"text/html": page, "text/plain": text}, raw=True)
 
 

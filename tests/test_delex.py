@@ -315,7 +315,11 @@ def test_tokens_keep_every_visible_character(text: str) -> None:
 
 
 def test_multiwoz_agrees_with_published_references(real_data: Path, real_cases: Path) -> None:
-    """The references of the published systems are MultiWOZ 2.2 delexicalised by others."""
+    """Slot labels per turn against references that others delexicalised.
+
+    They rest on annotations of the same dialogues, so agreement says that the placeholders and their
+    names are as published, not that the annotation is right.
+    """
     result = delexicalize(load_corpus("multiwoz21", split="test", home=real_data))
     texts, unknown = canonicalize_placeholders(result["response"].tolist())
     assert not unknown

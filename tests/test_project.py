@@ -23,7 +23,7 @@ CONDA = {"matplotlib-base": "matplotlib", "python-build": "build"}
 
 
 def bounds(requirements: list[str]) -> dict[str, str]:
-    return {name: bound for name, bound in (r.split(">=") for r in requirements)}
+    return dict(r.split(">=") for r in requirements)  # type: ignore[misc]
 
 
 def test_environment_and_pyproject_are_in_step() -> None:

@@ -42,7 +42,7 @@ def content(path: Path) -> object:
 
 
 def generate(out: Path) -> dict[str, Path]:
-    command = [sys.executable, str(DATA / "generator" / "make.py"), "--out", str(out)]
+    command = [sys.executable, "-B", str(DATA / "generator" / "make.py"), "--out", str(out)]
     subprocess.run(command, check=True, capture_output=True)
     return {p.relative_to(out).as_posix(): p for p in out.rglob("*") if p.is_file()}
 
@@ -160,7 +160,7 @@ def test_chinese_and_english_are_parallel(corpora: dict, split: str) -> None:
         if part == "log":
             for a, b in zip(corpora[en, split].values(), corpora[zh, split].values(), strict=True):
                 for x, y in zip(a["log"][1::2], b["log"][1::2], strict=True):
-                    assert (sorted(filled(x)) and len(filled(x)) == len(filled(y))) or not filled(y)
+                    assert len(filled(x)) == len(filled(y))
 
 
 def filled(turn: dict[str, Any]) -> dict[tuple[str, str, str], str]:
@@ -245,13 +245,10 @@ def test_noise_of_multiwoz_is_as_stated(corpora: dict, noise: dict, split: str) 
             for s, v in parts["semi"].items()
             if v == "none"
         }
-        found["shown_none"] += len(nones)
+        found["none_value"] += len(nones)
     counted = noise["counted"][f"multiwoz/{split}"]
-    for kind in ("late_slot", "missing_slot", "alternatives_after_change"):
+    for kind in ("late_slot", "missing_slot", "alternatives_after_change", "spelling_variant", "none_value"):
         assert found[kind] == counted[kind]["events"], kind
-    # A variant that is a turn late shows in the later turn only, and a slot marked none may be filled at once.
-    assert 0 <= counted["spelling_variant"]["events"] - found["spelling_variant"] <= 2
-    assert 0.5 * counted["none_value"]["events"] <= found["shown_none"] <= counted["none_value"]["events"]
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -265,7 +262,7 @@ def test_noise_of_crosswoz_is_as_stated(corpora: dict, noise: dict, split: str) 
             for kind, domain, slot, _ in user["dialog_act"]:
                 slot = "Hotel Facilities" if slot.startswith("Hotel Facilities") else slot
                 # A name is a wish only where the user brings it up: by then nothing was found.
-                spoken_of = slot == "name" and any(state[domain]["selectedResults"] for _ in (0,))
+                spoken_of = slot == "name" and state[domain]["selectedResults"]
                 if kind != "Inform" or (domain, slot) in known or spoken_of or slot not in state[domain]:
                     continue
                 known.add((domain, slot))
@@ -273,9 +270,8 @@ def test_noise_of_crosswoz_is_as_stated(corpora: dict, noise: dict, split: str) 
                     later = systems[t + 1]["sys_state_init"][domain][slot].strip().replace("none", "")
                     found["late_slot" if later else "missing_slot"] += 1
     counted = noise["counted"][f"crosswoz/{split}"]
-    # Names that ride on a venue asked about, and the source of a nearby search, carry no act of their own.
     for kind in ("late_slot", "missing_slot"):
-        assert abs(found[kind] - counted[kind]["events"]) <= 6, (kind, found, counted[kind])
+        assert found[kind] == counted[kind]["events"], kind
 
 
 def test_crosswoz_oddities_are_as_stated(corpora: dict, noise: dict) -> None:

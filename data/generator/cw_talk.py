@@ -92,7 +92,7 @@ class Talk:
     ) -> None:
         """Add a turn.
 
-        ``update``: slots the user sets; ``found``: results of the search; ``relaxed``: slots the
+        ``update``: slots the user sets, those ``implied`` without naming them; ``found``: results of the search; ``relaxed``: slots the
         assistant gives up, with results that only it knows of; ``mentions``, ``learned``: progress
         of the goal.
         """
@@ -113,7 +113,7 @@ class Talk:
         self.mentioned |= changes.get("mentions", set())
         mentioned, known = set(self.mentioned), dict(self.known)
         self.known.update(changes.get("learned", {}))
-        told = {(domain, s) for s in update}
+        told = {(domain, s) for s in update if s not in changes.get("implied", ())}
         self.turns.append(Turn(said, tell(self.dice), tell, state, after, mentioned, known, told))
         self.state = after
 
@@ -143,7 +143,8 @@ def draw(dice: Dice, places: list[Place]) -> tuple[str, list[Sub]]:
         free = [s for s in ASKS[domain] if s not in sub.wishes]
         sub.asks = dice.some(free, min(len(free), dice.between(1, 2)))
         if dice.chance(0.4):
-            sub.asks += [dice.pick(list(NEARBY))]
+            # Nobody asks for the hotels around a hotel.
+            sub.asks += [dice.pick(list(NEARBY)[: 2 if domain == "Hotel" else 3])]
         goal.append(sub)
     if kind.endswith("T"):
         first, second = dice.mixed(goal)[:2]
@@ -214,13 +215,14 @@ def _search(talk: Talk, sub: Sub, first: bool) -> Place:
     dice = talk.dice
     assert sub.place
     pool = [p for p in talk.places if p.domain == sub.domain]
-    update = dict(sub.wishes)
+    update: dict[str, Any] = dict(sub.wishes)
+    implied: list[str] = []
     if sub.near:
         assert sub.near.place
         source = next(s for s, d in NEARBY.items() if d == sub.near.domain)
         ask = next(s for s, d in NEARBY.items() if d == sub.domain)
         pool = nearby(talk.places, sub.near.place, ask) or [sub.place]
-        update[source] = sub.near.place.name
+        update[source], implied = sub.near.place.name, [source]
     mentions = {(sub.id, s) for s in (*sub.wishes, "name")}
     lost = ""
     if dice.chance(IMPOSSIBLE):
@@ -236,6 +238,7 @@ def _search(talk: Talk, sub: Sub, first: bool) -> Place:
             tell,
             sub.domain,
             update=update,
+            implied=implied,
             relaxed=({lost: None}, [place]),
             mentions=mentions,
             learned=learned,
@@ -249,7 +252,16 @@ def _search(talk: Talk, sub: Sub, first: bool) -> Place:
         shown = [sub.place, *shown[1:]]
     learned = {(sub.id, "name"): sub.place.name}
     tell = partial(cw_say.offer, places=shown)
-    talk.exchange(said, tell, sub.domain, update=update, found=shown, mentions=mentions, learned=learned)
+    talk.exchange(
+        said,
+        tell,
+        sub.domain,
+        update=update,
+        implied=implied,
+        found=shown,
+        mentions=mentions,
+        learned=learned,
+    )
     if dice.chance(CHANGES_MIND) and not sub.near:
         _change_mind(talk, sub, pool)
     return sub.place

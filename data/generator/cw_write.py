@@ -57,7 +57,7 @@ def dialogue(talk: Talk, dialogue_id: str, tally: Tally) -> tuple[dict[str, Any]
         after = _after(turn, init)
         for domain in {d for d, _ in truth[t]}:
             for slot in LAYOUT[domain]:
-                if (domain, slot) not in nones:
+                if (domain, slot) not in nones and (domain, slot) not in init:
                     hit = tally.count("none_value", dice.chance(RATES["none_value"]))
                     # Protocol dstc9 maps "none" but not "none " to empty: both occur.
                     nones[domain, slot] = dice.pick(("none", "none", "none ")) if hit else ""

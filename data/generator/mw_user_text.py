@@ -151,7 +151,7 @@ BOOK = [
     ("Sure, please reserve {how} and give me the reference number.", "好的，请预订{how}，并把参考编号给我。"),
 ]
 BOOK_REST = [
-    ("{how}, please.", "{how}。"),
+    ("{how}, please.", "嗯，{how}。"),
     ("It would be {how}.", "应该是{how}。"),
     ("Make it {how}.", "就订{how}吧。"),
 ]

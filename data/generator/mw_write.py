@@ -126,7 +126,7 @@ def dialogue(talk: Talk, dialogue_id: str, tally: Tally) -> tuple[dict[str, Any]
         for domain in sorted(active):
             for slot in LAYOUT[domain][1]:
                 key = (domain, "semi", slot)
-                if key not in nones:
+                if key not in nones and key not in state:
                     nones[key] = tally.count("none_value", dice.chance(RATES["none_value"]))
         meta, meta_zh = _metadata(state, active, nones, turn.booked, bus)
         text, spans = tokens(turn.system.pair[0], wide)

@@ -78,20 +78,19 @@ def schedule(
         if change.value and change.said:
             old = history[i - 1].value if i else ()
             other = respell(value)
-            if (
-                old
-                and joined
-                and tally.count("alternatives_after_change", dice.chance(RATES["alternatives_after_change"]))
-            ):
-                value = joined(old, value)
-            elif other and tally.count("spelling_variant", dice.chance(RATES["spelling_variant"])):
-                value = other
             # A change that is missed would leave the old value standing: only first mentions are late or missing.
-            if not old and end - start > 1:
-                if tally.count("missing_slot", dice.chance(RATES["missing_slot"])):
-                    value = ()
-                elif tally.count("late_slot", dice.chance(RATES["late_slot"])):
-                    start += 1
+            first = not old and end - start > 1
+            kinds = ["missing_slot", "late_slot"] if first else []
+            kinds += ["alternatives_after_change"] if old and joined else []
+            kinds += ["spelling_variant"] if other else []
+            # At most one kind of noise, so that each can be counted in the files.
+            hit = next((k for k in kinds if tally.count(k, dice.chance(RATES[k]))), "")
+            if hit == "missing_slot":
+                value = ()
+            elif hit == "late_slot":
+                start += 1
+            elif hit:
+                value = joined(old, value) if hit == "alternatives_after_change" else other
         for turn in range(start, end):
             out[turn] = value
     return out

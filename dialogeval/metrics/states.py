@@ -103,6 +103,10 @@ class StatePair:
         """Code of the slot name by slot code: one code for ``area`` of all domains."""
         return pd.factorize(self.slots["slot"])[0]
 
+    def slot_key(self, triples: Triples) -> Ints:
+        """Return (turn, slot) of each triple as one number, increasing."""
+        return triples.turn * max(len(self.slots), 1) + triples.slot
+
     def per_turn(self, triples: Triples, mask: Ints | None = None) -> Ints:
         """Count triples by turn; shape (n,)."""
         rows = triples.turn if mask is None else triples.turn[mask]

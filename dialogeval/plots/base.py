@@ -178,6 +178,17 @@ def finish(ax: Axes, title: str, xlabel: str, ylabel: str, alt: str) -> Axes:
     return ax
 
 
+def legend(ax: Axes, entries: int, place: str) -> None:
+    """Explain the series: below the axes on a figure of our own, inside the axes of somebody else's."""
+    if place == "below":
+        handles, labels = ax.get_legend_handles_labels()
+        figure = ax.get_figure(root=True)
+        assert figure is not None
+        figure.legend(handles, labels, loc="outside lower right", ncols=entries)
+    else:
+        ax.legend()
+
+
 def plain(text: object, limit: int = 40) -> str:
     """Return a text of the data as matplotlib draws it letter by letter, on one line."""
     short = " ".join(str(text).split())

@@ -13,7 +13,20 @@ import pandas as pd
 from ..breakdowns import ERROR_KINDS, by_domain, by_slot, by_turn
 from ..errors import UsageError
 from ..scoring import Scores
-from .base import COLOURS, FILLS, INK, finish, listing, new_axes, number, plain, row_height, style, unit_label
+from .base import (
+    COLOURS,
+    FILLS,
+    INK,
+    finish,
+    legend,
+    listing,
+    new_axes,
+    number,
+    plain,
+    row_height,
+    style,
+    unit_label,
+)
 from .values import score_rows
 
 if TYPE_CHECKING:
@@ -54,9 +67,10 @@ def score_by_turn(
     for key in keys:
         if key not in table:
             raise UsageError(f"{key} is a score of whole dialogues, not of turns")
-    unit = str(rows["unit"].iloc[0])
+    unit, labels = str(rows["unit"].iloc[0]), rows["label"].to_dict()
+    place = "below" if ax is None else "inside"
     with style():
-        ax = new_axes(ax, height=3.8)
+        ax = new_axes(ax, height=4.0)
         behind = ax.twinx()
         behind.bar(table.index, table["turns"], color=COLOURS["grey"], alpha=0.45, width=0.8)
         behind.set_ylabel("turns scored (grey bars)")
@@ -66,16 +80,14 @@ def score_by_turn(
         colours = (COLOURS["blue"], COLOURS["vermilion"], INK, COLOURS["orange"])
         for number_, key in enumerate(keys):
             (mark, line), colour = _MARKS[number_ % 4], colours[number_ % 4]
-            ax.plot(
-                table.index, table[key], line, marker=mark, color=colour, label=plain(rows.at[key, "label"])
-            )
+            ax.plot(table.index, table[key], line, marker=mark, color=colour, label=plain(labels[key]))
         ax.set_ylim(0, 1.02 if unit == "fraction" else None)
         ax.locator_params(axis="x", integer=True)
-        ax.legend(loc="upper right")
+        legend(ax, len(keys), place)
         first, last = int(table.index[0]), int(table.index[-1])
         said = [
             (
-                f"{rows.at[key, 'label']} from",
+                f"{labels[key]} from",
                 f"{number(table[key].iloc[0], unit)} to {number(table[key].iloc[-1], unit)}",
             )
             for key in keys
@@ -161,8 +173,9 @@ def slot_errors(scores: Scores, ax: Axes | None = None, *, most: int = 15) -> Ax
     kinds = kinds.loc[kinds.sum(axis=1).sort_values(ascending=False, kind="stable").index]
     kinds = kinds[kinds.sum(axis=1) > 0]
     shown = kinds.head(most)
+    place = "below" if ax is None else "inside"
     with style():
-        ax = new_axes(ax, height=row_height(len(shown)) + 0.3)
+        ax = new_axes(ax, height=row_height(len(shown)) + 0.5)
         start = pd.Series(0, index=shown.index)
         for kind, (colour, hatch) in zip(ERROR_KINDS, FILLS, strict=True):
             places = range(len(shown))
@@ -174,8 +187,7 @@ def slot_errors(scores: Scores, ax: Axes | None = None, *, most: int = 15) -> Ax
         ax.set_yticks(range(len(shown)), [plain(_name(i)) for i in shown.index])
         ax.invert_yaxis()
         ax.grid(axis="x")
-        if len(shown):
-            ax.legend(loc="lower right")
+        legend(ax, len(ERROR_KINDS), place)
         some = f" ({len(shown)} of {len(kinds)} slots)" if len(kinds) > len(shown) else ""
         title = f"{scores.system}: errors by slot{some}"
         said = [

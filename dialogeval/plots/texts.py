@@ -13,7 +13,20 @@ import pandas as pd
 from ..breakdowns import by_label, turn_table
 from ..errors import UsageError
 from ..scoring import Scores
-from .base import COLOURS, FILLS, INK, finish, listing, new_axes, number, plain, row_height, style, unit_label
+from .base import (
+    COLOURS,
+    FILLS,
+    INK,
+    finish,
+    legend,
+    listing,
+    new_axes,
+    number,
+    plain,
+    row_height,
+    style,
+    unit_label,
+)
 from .basic import edges
 from .values import interval_words, score_rows
 
@@ -23,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["bleu", "diversity", "goal_labels", "lengths"]
 
 
-def bleu(scores: Scores | pd.DataFrame, ax: Axes | None = None) -> Axes:
+def bleu(scores: Scores | pd.DataFrame, ax: Axes | None = None, *, title: str = "") -> Axes:
     """Draw the BLEU scores, by order and definition, as bars with 95 % intervals.
 
     Parameters
@@ -31,6 +44,7 @@ def bleu(scores: Scores | pd.DataFrame, ax: Axes | None = None) -> Axes:
     scores : Scores, or a table as `Scores.table`
         With at least one ``bleu_…``.
     ax : matplotlib.axes.Axes, optional
+    title : str, optional
 
     Returns
     -------
@@ -41,10 +55,10 @@ def bleu(scores: Scores | pd.DataFrame, ax: Axes | None = None) -> Axes:
     UsageError
         There is none, or they have several units.
     """
-    return _bars(scores, "bleu_", "BLEU by order and definition", ax)
+    return _bars(scores, "bleu_", title or "BLEU by order and definition", ax)
 
 
-def diversity(scores: Scores | pd.DataFrame, ax: Axes | None = None) -> Axes:
+def diversity(scores: Scores | pd.DataFrame, ax: Axes | None = None, *, title: str = "") -> Axes:
     """Draw the shares of distinct words, bigrams and utterances as bars with 95 % intervals.
 
     Parameters
@@ -52,6 +66,7 @@ def diversity(scores: Scores | pd.DataFrame, ax: Axes | None = None) -> Axes:
     scores : Scores, or a table as `Scores.table`
         With at least one ``distinct_…``.
     ax : matplotlib.axes.Axes, optional
+    title : str, optional
 
     Returns
     -------
@@ -62,7 +77,7 @@ def diversity(scores: Scores | pd.DataFrame, ax: Axes | None = None) -> Axes:
     UsageError
         There is none, or they have several units.
     """
-    return _bars(scores, "distinct_", "distinct words, bigrams and utterances", ax)
+    return _bars(scores, "distinct_", title or "distinct words, bigrams and utterances", ax)
 
 
 def lengths(scores: Scores, ax: Axes | None = None) -> Axes:
@@ -135,6 +150,7 @@ def goal_labels(scores: Scores, ax: Axes | None = None, *, most: int = 20) -> Ax
     """
     table = by_label(scores)
     shown = table.head(most)
+    place = "below" if ax is None else "inside"
     with style():
         ax = new_axes(ax, height=1.3 + 0.36 * max(len(shown), 2))
         places = np.arange(len(shown))
@@ -147,8 +163,7 @@ def goal_labels(scores: Scores, ax: Axes | None = None, *, most: int = 20) -> Ax
         ax.invert_yaxis()
         ax.set_xlim(0, 100)
         ax.grid(axis="x")
-        if len(shown):
-            ax.figure.legend(loc="outside lower right", ncols=2) if _own_figure(ax) else ax.legend()
+        legend(ax, 2, place)
         some = f" ({len(shown)} of {len(table)} labels)" if len(table) > len(shown) else ""
         title = f"{scores.system}: goal slots mentioned{some}"
         said = [
@@ -165,11 +180,6 @@ def goal_labels(scores: Scores, ax: Axes | None = None, *, most: int = 20) -> Ax
 
 
 # Helpers ------------------------------------------------------------------------------------------
-
-
-def _own_figure(ax: Axes) -> bool:
-    figure = ax.figure
-    return len(figure.axes) == 1 and figure.get_layout_engine() is not None
 
 
 def _bars(scores: Scores | pd.DataFrame, prefix: str, what: str, ax: Axes | None) -> Axes:

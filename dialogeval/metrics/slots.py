@@ -1,0 +1,99 @@
+"""Scores of state tracking that look at slots: TRADE's slot accuracy, average goal accuracy, relative slot accuracy.
+
+In: a `StatePair`. Out: additive counts by turn, and metrics in [0, 1] made of them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from . import Metric, Sums, ratio
+from .states import StatePair, contains
+
+__all__ = ["SLOT_METRICS", "count_average_goal", "count_relative_slots", "count_slot_errors"]
+
+
+def count_slot_errors(pair: StatePair) -> pd.DataFrame:
+    """Count as TRADE does: what is missed, and what is wrong elsewhere than in a missed slot.
+
+    Parameters
+    ----------
+    pair : StatePair
+        ``n_slots`` is the number of slots of the ontology.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By turn: ``ontology_slots``, ``slots_missed`` (gold triples that were not predicted) and
+        ``slots_wrong`` (predicted triples that are not gold, unless their slot is missed already).
+    """
+    missed = pair.gold.take(~pair.gold_in_pred)
+    wrong = pair.pred.take(~pair.pred_in_gold)
+    fresh = ~contains(np.unique(pair.slot_key(missed)), pair.slot_key(wrong))
+    return pd.DataFrame(
+        {
+            "ontology_slots": pair.n_slots,
+            "slots_missed": pair.per_turn(missed),
+            "slots_wrong": pair.per_turn(wrong, fresh),
+        },
+        index=pair.index,
+    )
+
+
+def slot_accuracy(sums: Sums) -> np.ndarray:
+    """(S − missed − wrong) / S."""
+    slots = sums["ontology_slots"]
+    return ratio(slots - sums["slots_missed"] - sums["slots_wrong"], slots)
+
+
+def count_average_goal(pair: StatePair) -> pd.DataFrame:
+    """Count by turn: ``aga_sum`` = |P∩G| / |G|, and ``aga_turns``, 1 where G is not empty."""
+    size = pair.per_turn(pair.gold)
+    share = ratio(pair.per_turn(pair.gold, pair.gold_in_pred), size)
+    return pd.DataFrame({"aga_sum": share, "aga_turns": (size > 0).astype("int64")}, index=pair.index)
+
+
+def count_relative_slots(pair: StatePair) -> pd.DataFrame:
+    """Count by turn: ``rsa_sum`` = (T − M − W) / T over the slots T of either state, and ``rsa_turns``, 1.
+
+    M counts gold slots that the prediction lacks, W predicted triples that are not gold; a turn with
+    both states empty scores 0, as its authors define it.
+    """
+    gold, pred = np.unique(pair.slot_key(pair.gold)), np.unique(pair.slot_key(pair.pred))
+    width = max(len(pair.slots), 1)
+    n = len(pair)
+    absent = np.bincount(gold[~contains(pred, gold)] // width, minlength=n)
+    total = np.bincount(pred // width, minlength=n) + absent
+    wrong = pair.per_turn(pair.pred, ~pair.pred_in_gold)
+    return pd.DataFrame(
+        {"rsa_sum": ratio(total - absent - wrong, total), "rsa_turns": np.ones(n, "int64")}, index=pair.index
+    )
+
+
+def _mean(sums: Sums, name: str) -> np.ndarray:
+    return ratio(sums[f"{name}_sum"], sums[f"{name}_turns"])
+
+
+SLOT_METRICS: dict[str, Metric] = {
+    m.key: m
+    for m in (
+        Metric("slot_accuracy", "Slot accuracy", count_slot_errors, slot_accuracy, source="Wu et al. 2019 (TRADE)"),
+        Metric(
+            "average_goal_accuracy",
+            "AGA",
+            count_average_goal,
+            partial(_mean, name="aga"),
+            source="Rastogi et al. 2020; Dey et al. 2022, arXiv:2204.03375",
+        ),
+        Metric(
+            "relative_slot_accuracy",
+            "RSA",
+            count_relative_slots,
+            partial(_mean, name="rsa"),
+            source="Kim et al. 2022, arXiv:2203.03123",
+        ),
+    )
+}

@@ -1,0 +1,175 @@
+"""Breakdowns: parts add up to the whole, and equal what a plain loop over sets counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dialogeval as de
+from dialogeval.breakdowns import (
+    add_metrics,
+    best_and_worst,
+    by_domain,
+    by_label,
+    by_slot,
+    by_turn,
+    frequent_errors,
+    state_errors,
+    turn_table,
+)
+from dialogeval.errors import UnknownNameError, UsageError
+from dialogeval.metrics.state import count_triples
+from dialogeval.scoring import Scores
+from dialogeval.tables import Corpus, Predictions, table
+
+DOMAINS, SLOTS, VALUES = ("hotel", "taxi"), ("area", "day"), ("a", "b", "c")
+TRIPLE = st.tuples(st.sampled_from(DOMAINS), st.sampled_from(SLOTS), st.sampled_from(VALUES))
+DIALOGUES = st.lists(
+    st.lists(st.tuples(st.sets(TRIPLE, max_size=5), st.sets(TRIPLE, max_size=5)), min_size=1, max_size=4),
+    min_size=1,
+    max_size=4,
+)
+
+
+def state_scores(dialogues: list) -> Scores:
+    turns, gold, pred = [], [], []
+    for d, dialogue in enumerate(dialogues):
+        for t, (g, p) in enumerate(dialogue):
+            turns.append((f"d{d}", t, "", "", 0))
+            gold += [(f"d{d}", t, *triple) for triple in sorted(g)]
+            pred += [(f"d{d}", t, *triple) for triple in sorted(p)]
+    corpus = Corpus("toy", turns=table("turns", turns), states=table("states", gold))
+    system = Predictions("s", turns=corpus.turns[["dialogue_id", "turn"]], states=table("states", pred))
+    return de.score(corpus, system, "lin2021", resamples=0)
+
+
+def text_scores(pairs: list[tuple[str, int, str, str]]) -> Scores:
+    rows = sorted(pairs)
+    corpus = Corpus("toy", family="pairs", turns=table("turns", [(d, t, "", ref, 0) for d, t, ref, _ in rows]))
+    system = Predictions(
+        "s",
+        turns=corpus.turns[["dialogue_id", "turn"]],
+        responses=table("responses", [(d, t, response) for d, t, _, response in rows]),
+    )
+    return de.score(corpus, system, "lai2019", resamples=0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(DIALOGUES)
+def test_slots_domains_and_errors_add_up(dialogues: list) -> None:
+    scores = state_scores(dialogues)
+    whole = scores.counts[count_triples].sum()
+    errors = Counter(state_errors(scores)["kind"])
+    for part in (by_slot(scores), by_domain(scores)):
+        assert part[["tp", "fp", "fn"]].sum().tolist() == whole[["tp", "fp", "fn"]].tolist()
+        assert (part["fn"] == part["missed"] + part["wrong value"]).all()
+        assert (part["fp"] == part["spurious"] + part["wrong value"]).all()
+        assert {k: int(part[k].sum()) for k in ("missed", "spurious", "wrong value")} == {
+            k: errors[k] for k in ("missed", "spurious", "wrong value")
+        }
+    rows = [turn for dialogue in dialogues for turn in dialogue]
+    for (domain, slot), row in by_slot(scores).iterrows():
+        gold = sum(len({x for x in g if x[:2] == (domain, slot)}) for g, _ in rows)
+        right = sum(len({x for x in g & p if x[:2] == (domain, slot)}) for g, p in rows)
+        assert (row["gold"], row["tp"]) == (gold, right)
+    assert frequent_errors(scores, most=1000)["turns"].sum() == len(state_errors(scores))
+
+
+@settings(max_examples=40, deadline=None)
+@given(DIALOGUES)
+def test_turns_add_up_and_equal_a_loop(dialogues: list) -> None:
+    scores = state_scores(dialogues)
+    parts = by_turn(scores)
+    assert parts["turns"].sum() == scores.coverage.turns_scored
+    for turn, row in parts.iterrows():
+        here = [d[turn] for d in dialogues if len(d) > turn]
+        assert row["turns"] == len(here)
+        assert row["joint_goal_accuracy"] == pytest.approx(np.mean([g == p for g, p in here]))
+        assert row["slot_f1"] == pytest.approx(de.slot_f1([p for _, p in here], [g for g, _ in here]))
+    weighted = (parts["joint_goal_accuracy"] * parts["turns"]).sum() / parts["turns"].sum()
+    assert weighted == pytest.approx(scores["joint_goal_accuracy"])
+
+
+def test_kinds_of_errors() -> None:
+    gold = {("hotel", "area", "a"), ("hotel", "day", "a"), ("taxi", "day", "b")}
+    pred = {("hotel", "area", "b"), ("taxi", "day", "b"), ("taxi", "area", "c")}
+    rows = state_errors(state_scores([[(gold, pred)]]))[["domain", "slot", "kind", "gold", "predicted"]]
+    assert sorted(map(tuple, rows.to_numpy())) == [
+        ("hotel", "area", "wrong value", "a", "b"),
+        ("hotel", "day", "missed", "a", ""),
+        ("taxi", "area", "spurious", "", "c"),
+    ]
+
+
+def test_frequent_errors_give_the_first_turn_and_say_what_is_left_out() -> None:
+    wrong = (set(), {("hotel", "area", "a")})
+    frequent = frequent_errors(state_scores([[(set(), set()), wrong, wrong], [(set(), {("taxi", "day", "b")})]]), 1)
+    row = frequent.iloc[0]
+    assert (row["turns"], row["dialogues"], row["dialogue_id"], row["turn"]) == (2, 1, "d0", 1)
+    assert frequent.attrs["left_out"] == 1
+
+
+def test_goal_labels_against_scikit_learn() -> None:
+    from sklearn.metrics import precision_recall_fscore_support
+
+    names = ["AREA", "NAME", "PHONE", "TIME"]
+    rng = np.random.default_rng(3)
+    sides = rng.random((2, 30, len(names))) < 0.5
+    say = [[" ".join(n for n, on in zip(names, row, strict=True) if on) for row in side] for side in sides]
+    scores = text_scores([(f"d{i:02d}", 0, ref, res) for i, (ref, res) in enumerate(zip(*say, strict=True))])
+    table_ = by_label(scores).loc[names]
+    precision, recall, f1, support = precision_recall_fscore_support(sides[0], sides[1], average=None, zero_division=0)
+    np.testing.assert_allclose(table_[["precision", "recall", "f1"]], 100 * np.c_[precision, recall, f1])
+    assert table_["references"].tolist() == support.tolist()
+    sums = table_[["tp", "fp", "fn"]].sum()
+    assert scores["goal_f1"] == pytest.approx(200 * sums["tp"] / (2 * sums["tp"] + sums["fp"] + sums["fn"]))
+
+
+def test_turn_table_against_nltk() -> None:
+    from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+    texts = [("a b c d e", "a b c d f"), ("a b c d e f", "x y"), ("a b", "a b")]
+    scores = text_scores([("d", i, ref, res) for i, (ref, res) in enumerate(texts)])
+    smooth = SmoothingFunction().method1
+    expected = [100 * sentence_bleu([ref.split()], res.split(), smoothing_function=smooth) for ref, res in texts]
+    rows = turn_table(scores)
+    assert rows["sentence_bleu"].tolist() == pytest.approx(expected)
+    assert rows["sentence_bleu"].mean() == pytest.approx(scores["bleu_4_sentence"])
+    best, worst = best_and_worst(scores, most=1)
+    assert (best["turn"].item(), worst["turn"].item()) == (0, 1)
+
+
+def test_other_definitions_of_the_same_pair() -> None:
+    scores = text_scores([("d", 0, "a b c d e", "a b c d f"), ("e", 0, "x y", "x y")])
+    more = add_metrics(scores, ["bleu_4", "bleu_4_card", "sacrebleu"], resamples=20, seed=1)
+    card = de.sentence_bleu_mean(["a b c d f", "x y"], ["a b c d e", "x y"], smoothing="none")
+    assert more.at["bleu_4", "value"] == scores["bleu_4"]
+    assert more.at["bleu_4_card", "value"] == pytest.approx(card)
+    assert more["low"].notna().all()
+    with pytest.raises(UnknownNameError, match="bleu_5"):
+        add_metrics(scores, ["bleu_5"])
+
+
+def test_scores_of_the_other_task_are_refused() -> None:
+    states, texts = state_scores([[(set(), set())]]), text_scores([("d", 0, "a", "a")])
+    for function in (by_domain, by_slot, state_errors, frequent_errors):
+        with pytest.raises(UsageError, match="score under a protocol for states"):
+            function(texts)
+    for function in (by_label, turn_table, best_and_worst):
+        with pytest.raises(UsageError, match="score under a protocol for responses"):
+            function(states)
+
+
+def test_parts_of_a_real_system(real_data) -> None:
+    gold = de.load_corpus("multiwoz21", "test", home=real_data)
+    pred = de.load_predictions("predictions/multiwoz/ubar", home=real_data)
+    scores = de.score(gold, pred, "lin2021", resamples=0)
+    whole = scores.counts[count_triples].sum()
+    assert by_domain(scores)[["tp", "fp", "fn"]].sum().tolist() == whole[["tp", "fp", "fn"]].tolist()
+    assert by_turn(scores)["turns"].sum() == 7372
+    assert isinstance(by_slot(scores).index, pd.MultiIndex)
