@@ -78,6 +78,7 @@ def state_growth(growth: pd.DataFrame, title: str = "How the state grows", ax: A
             many.index, many["filled slots"], color=COLOURS["blue"], marker="o", label="5 % of them or more"
         )
         ax.set_ylim(bottom=0)
+        ax.xaxis.get_major_locator().set_params(integer=True)
         ax.grid(axis="y")
         ax.legend(loc="lower right")
         points = [f"{slots:.1f} in turn {turn}" for turn, slots in many["filled slots"].items()]
@@ -110,7 +111,8 @@ def lengths_by_speaker(lengths: pd.DataFrame, limit: int = 36, ax: Axes | None =
     with style():
         ax = new_axes(ax)
         highest = int(lengths["length"].max()) if len(lengths) else 1
-        bins = list(range(0, highest + 4, 3))
+        width = 1 + highest // 30
+        bins = list(range(0, highest + width + 1, width))
         medians = []
         for (speaker, group), (colour, hatch) in zip(lengths.groupby("speaker"), FILLS, strict=False):
             middle = group["length"].median()

@@ -1,6 +1,6 @@
 """Protocols: named, citable bundles of normalisation, gold, metrics and edge-case rules.
 
-A protocol is data. Its steps say how values (or texts) are normalised, its metrics how they are
+A protocol is data. Its steps say how values and texts are normalised, its metrics how they are
 counted, and its name and steps stand in the signature of every result. Define your own in a few
 lines with `dataclasses.replace`, or with `Protocol` itself; a signature then says ``user/NAME``.
 """
@@ -9,16 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 import pandas as pd
 
 from .errors import UnknownNameError, UsageError
+from .golds import GOLDS
 from .metrics import Metric
+from .metrics.change import CHANGE_METRICS
+from .metrics.fuzzy import FUZZY_METRICS
+from .metrics.goal import GOAL_METRICS
+from .metrics.slots import DSTC9_METRICS, SLOT_METRICS
+from .metrics.state import STATE_METRICS
+from .metrics.text import TEXT_METRICS
+from .normalize import check_steps
 
-__all__ = ["MISSING", "PROTOCOLS", "Protocol", "default_protocol", "find_protocol", "protocols_table"]
+__all__ = [
+    "COMPARE",
+    "MISSING",
+    "PROTOCOLS",
+    "TEXT_STEPS",
+    "Protocol",
+    "check_text_steps",
+    "default_protocol",
+    "find_protocol",
+    "metric_table",
+    "protocols_table",
+]
 
 #: What happens to turns of the corpus that the predictions lack.
 MISSING = ("error", "empty", "skip")
+#: Which predicted slots are looked at.
+COMPARE = ("all", "annotated-slots", "gold-domains")
+#: Steps for texts, by name and choice.
+TEXT_STEPS = {"placeholders": ("keep", "canonical"), "case": ("keep", "lower")}
 
 
 @dataclass(frozen=True)
@@ -29,13 +53,17 @@ class Protocol:
     ----------
     name : str
         As it stands in the signature.
-    task : {"state", "text"}
-        What is scored: predicted states or responses.
     metrics : tuple of str or Metric
-        Keys of the metric tables, or metrics of your own.
+        Keys of `metric_table`, or metrics of your own.
     steps : tuple of str
-        Normalisation, ``name:choice``, in this order; see `dialogeval.normalize` for states and
-        `dialogeval.pairing` for texts.
+        Normalisation of states, ``name:choice``, in this order; see `dialogeval.normalize`.
+    text_steps : tuple of str
+        Normalisation of texts, likewise; see `TEXT_STEPS`.
+    gold : {"annotated", "dstc9", "dstc9-corrected", "bars"}
+        Which gold states; see `dialogeval.golds`.
+    compare : {"all", "annotated-slots", "gold-domains"}
+        Which predicted slots are looked at: all; those that the gold's annotation of the turn
+        knows; those of domains in the gold state.
     missing : {"error", "empty", "skip"}
         Default for turns that the predictions lack.
     references : {"delexicalized", "lexical"}
@@ -48,7 +76,9 @@ class Protocol:
     Raises
     ------
     UnknownNameError
-        An unknown task, missing policy or choice of references.
+        A choice or step that does not exist.
+    UsageError
+        No metrics.
 
     Examples
     --------
@@ -59,9 +89,11 @@ class Protocol:
     """
 
     name: str
-    task: str
     metrics: tuple[str | Metric, ...]
     steps: tuple[str, ...] = ()
+    text_steps: tuple[str, ...] = ()
+    gold: str = "annotated"
+    compare: str = "all"
     missing: str = "error"
     references: str = "delexicalized"
     tokenizer: str = "space"
@@ -70,12 +102,16 @@ class Protocol:
 
     def __post_init__(self) -> None:
         for what, choice, known in (
-            ("task", self.task, ("state", "text")),
+            ("gold version", self.gold, tuple(GOLDS)),
+            ("choice of compared slots", self.compare, COMPARE),
             ("missing policy", self.missing, MISSING),
             ("references", self.references, ("delexicalized", "lexical")),
+            ("tokenizer", self.tokenizer, ("space", "13a", "zh", "char")),
         ):
             if choice not in known:
                 raise UnknownNameError(what, choice, known)
+        check_steps(self.steps)
+        check_text_steps(self.text_steps)
         if not self.metrics:
             raise UsageError(f"protocol {self.name} has no metrics", mend="name at least one")
 
@@ -84,6 +120,11 @@ class Protocol:
         """Name for the signature; one that is not built in says so."""
         return self.name if PROTOCOLS.get(self.name) == self else f"user/{self.name}"
 
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """What is scored: ``state``, ``text`` or both, in the order of the metrics."""
+        return tuple(dict.fromkeys(m.task for m in self.resolve_metrics()))
+
     def resolve_metrics(self) -> tuple[Metric, ...]:
         """Return the metrics themselves.
 
@@ -91,23 +132,34 @@ class Protocol:
         ------
         UnknownNameError
         """
-        known = metric_table(self.task)
         found = []
         for metric in self.metrics:
             if isinstance(metric, str):
-                if metric not in known:
-                    raise UnknownNameError(f"metric of task {self.task}", metric, known)
-                metric = known[metric]
+                if metric not in metric_table():
+                    raise UnknownNameError("metric", metric, metric_table())
+                metric = metric_table()[metric]
             found.append(metric)
         return tuple(found)
 
 
-def metric_table(task: str) -> dict[str, Metric]:
-    """Return all metrics of a task by key.
+def check_text_steps(steps: Iterable[str]) -> None:
+    """Refuse a step for texts that does not exist.
 
-    Parameters
-    ----------
-    task : {"state", "text"}
+    Raises
+    ------
+    UnknownNameError
+    """
+    for step in steps:
+        name, _, choice = step.partition(":")
+        if name not in TEXT_STEPS:
+            raise UnknownNameError("text step", name, TEXT_STEPS)
+        if choice not in TEXT_STEPS[name]:
+            raise UnknownNameError(f"choice of step {name}", choice, TEXT_STEPS[name])
+
+
+@cache
+def metric_table() -> dict[str, Metric]:
+    """Return all metrics by key.
 
     Returns
     -------
@@ -115,47 +167,89 @@ def metric_table(task: str) -> dict[str, Metric]:
 
     Examples
     --------
-    >>> "joint_goal_accuracy" in metric_table("state")
+    >>> "joint_goal_accuracy" in metric_table()
     True
     """
-    if task == "state":
-        from .metrics.state import STATE_METRICS
-
-        return dict(STATE_METRICS)
-    from .metrics.goal import GOAL_METRICS
-    from .metrics.text import TEXT_METRICS
-
-    return {**TEXT_METRICS, **GOAL_METRICS}
+    return {**STATE_METRICS, **SLOT_METRICS, **CHANGE_METRICS, **TEXT_METRICS, **GOAL_METRICS}
 
 
+_MICRO = ("slot_precision", "slot_recall", "slot_f1_micro")
+_FAMILY = (*STATE_METRICS, *SLOT_METRICS, *CHANGE_METRICS)
 _BLEU = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "bleu_4_sentence")
 _DISTINCT = ("distinct_1", "distinct_2", "distinct_utterances")
 _GOAL = ("goal_precision", "goal_recall", "goal_f1")
 _DELEX = ("placeholders:canonical", "case:lower")
+_DSTC9 = {
+    "metrics": tuple(DSTC9_METRICS.values()),
+    "steps": ("case:lower", "map:dstc9", "space:remove"),
+    "compare": "annotated-slots",
+}
 
 PROTOCOLS: dict[str, Protocol] = {
     p.name: p
     for p in (
         Protocol(
             "lin2021",
-            "state",
-            ("joint_goal_accuracy", "slot_f1", "slot_precision", "slot_recall", "slot_f1_micro"),
-            title="values as they are; joint goal accuracy and the card's slot F1 (CrossWOZ)",
+            ("joint_goal_accuracy", "slot_f1", *_MICRO),
+            title="values as they are; joint goal accuracy and the card's slot F1",
             source="Lin & Chen 2021, arXiv:2101.11360; evaluation card crosswoz-dst-eval",
         ),
         Protocol(
+            "dstc9",
+            gold="dstc9",
+            title="the official scorer of the DSTC9 track on cross-lingual state tracking",
+            source="Gunasekara et al. 2020, arXiv:2011.06486",
+            **_DSTC9,
+        ),
+        Protocol(
+            "dstc9-corrected",
+            gold="dstc9-corrected",
+            title="the same scorer on the organisers' later gold for names of CrossWOZ",
+            source="DSTC9 track 2 organisers; used beside the official gold by Lin & Chen 2021",
+            **_DSTC9,
+        ),
+        Protocol(
+            "trade",
+            _FAMILY,
+            steps=("case:lower", "none:drop"),
+            title="lower-cased, none dropped, dontcare kept; the whole family of scores",
+            source="Wu et al. 2019 (TRADE), arXiv:1905.08743, and the papers of each score",
+        ),
+        Protocol(
+            "convlab",
+            ("joint_goal_accuracy", *_MICRO),
+            steps=("case:lower", "space:remove"),
+            title="white space removed and lower-cased; micro F1 over triples",
+            source="ConvLab-3 (Zhu et al. 2022), arXiv:2211.17148",
+        ),
+        Protocol(
+            "convlab-filtered",
+            ("joint_goal_accuracy", *_MICRO),
+            steps=("case:lower", "space:remove"),
+            gold="bars",
+            compare="gold-domains",
+            title="the sibling that compares only slots of the gold's own domains, a|b matched by either",
+            source="ConvLab-3 (Zhu et al. 2022), arXiv:2211.17148",
+        ),
+        Protocol(
+            "mwzeval",
+            tuple(FUZZY_METRICS.values()),
+            steps=("case:lower", "slots:multiwoz22", "time:hhmm"),
+            missing="skip",
+            title="fuzzy values (partial ratio above 95), slots matched one by one",
+            source="Nekvinda & Dušek 2021 (MultiWOZ_Evaluation), arXiv:2106.05555",
+        ),
+        Protocol(
             "lai2019",
-            "text",
             (*_BLEU, *_DISTINCT, *_GOAL),
-            steps=_DELEX,
+            text_steps=_DELEX,
             title="corpus BLEU-1..4, diversity and goal focus on delexicalised text (MultiWOZ)",
             source="Lai et al. 2019, arXiv:1909.09220",
         ),
         Protocol(
             "lai2019-card",
-            "text",
             ("bleu_4_card", "distinct_1", "distinct_2_per_token", "distinct_utterances", *_GOAL),
-            steps=_DELEX,
+            text_steps=_DELEX,
             title="the evaluation card's recipe to the letter: sentence BLEU, bigrams per token",
             source="evaluation card multiwoz-dialogue-eval, after Lai et al. 2019",
         ),
@@ -180,8 +274,8 @@ def find_protocol(protocol: str | Protocol) -> Protocol:
 
     Examples
     --------
-    >>> find_protocol("lin2021").task
-    'state'
+    >>> find_protocol("lin2021").tasks
+    ('state',)
     """
     if isinstance(protocol, Protocol):
         return protocol
@@ -233,7 +327,7 @@ def protocols_table(protocols: Iterable[Protocol] | None = None) -> pd.DataFrame
     Returns
     -------
     pandas.DataFrame
-        Indexed by name; columns task, title, metrics, steps, missing, source.
+        Indexed by name; columns task, title, metrics, steps, gold, compare, missing, source.
 
     Examples
     --------
@@ -243,10 +337,12 @@ def protocols_table(protocols: Iterable[Protocol] | None = None) -> pd.DataFrame
     chosen = list(PROTOCOLS.values()) if protocols is None else list(protocols)
     rows = {
         p.name: {
-            "task": p.task,
+            "task": " and ".join(p.tasks),
             "title": p.title,
             "metrics": ", ".join(m.key if isinstance(m, Metric) else m for m in p.metrics),
-            "steps": ", ".join(p.steps) or "none",
+            "steps": ", ".join([*p.steps, *p.text_steps]) or "none",
+            "gold": p.gold,
+            "compare": p.compare,
             "missing": p.missing,
             "source": p.source,
         }

@@ -17,10 +17,12 @@ import numpy as np
 import pandas as pd
 
 from . import __version__
+from .coverage import Coverage, match_turns
 from .errors import UsageError
 from .metrics import Metric
 from .normalize import describe_steps
-from .pairing import Coverage, match_turns, state_pair, text_pair
+from .pairing_states import state_pair
+from .pairing_texts import text_pair
 from .protocols import Protocol, default_protocol, find_protocol
 from .resampling import bootstrap, dialogue_sums, jackknife, percentile_interval
 from .tables import Corpus, Predictions, as_predictions
@@ -29,6 +31,7 @@ __all__ = ["Scores", "score"]
 
 #: Defaults of the intervals; both stand in the signature.
 RESAMPLES, SEED = 1000, 12345
+_PAIRING: dict[str, Callable] = {"state": state_pair, "text": text_pair}
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,8 @@ class Scores:
     counts : dict of callable to pandas.DataFrame
         The counts by turn or dialogue, by counting function.
     warnings : tuple of str
-    pair : StatePair or TextPair
-        What was compared, after normalisation.
+    pairs : dict
+        What was compared, after normalisation: a `StatePair` for ``state``, a `TextPair` for ``text``.
     """
 
     system: str
@@ -61,7 +64,13 @@ class Scores:
     metrics: tuple[Metric, ...]
     counts: Mapping[Callable, pd.DataFrame] = field(repr=False)
     warnings: tuple[str, ...] = ()
-    pair: Any = field(default=None, repr=False)
+    pairs: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def pair(self) -> Any:
+        """The one pair of a protocol that scores states or texts, not both."""
+        (pair,) = self.pairs.values()
+        return pair
 
     def __getitem__(self, key: str) -> float:
         """Return the value of a metric, such as ``scores["joint_goal_accuracy"]``."""
@@ -228,16 +237,14 @@ def score(
     warnings = [*coverage.warnings, *predictions.notes]
     if not coverage.turns_scored:
         raise UsageError("no turn is left to score", file=predictions.path or predictions.name)
-    pair: Any
-    if protocol.task == "state":
-        pair, said = state_pair(gold, predictions, protocol, coverage)
-    else:
-        pair, said = text_pair(gold, predictions, protocol, coverage)
-    warnings += said
+    pairs: dict[str, Any] = {}
+    for task in dict.fromkeys(m.task for m in metrics):
+        pairs[task], said = _PAIRING[task](gold, predictions, protocol, coverage)
+        warnings += said
     counts: dict[Callable, pd.DataFrame] = {}
     for metric in metrics:
         if metric.counts not in counts:
-            counts[metric.counts] = metric.counts(pair)
+            counts[metric.counts] = metric.counts(pairs[metric.task])
     table = value_table(metrics, counts, resamples, seed)
     return Scores(
         system=predictions.name,
@@ -248,7 +255,7 @@ def score(
         metrics=metrics,
         counts=counts,
         warnings=tuple(warnings),
-        pair=pair,
+        pairs=pairs,
     )
 
 
@@ -301,11 +308,14 @@ def _signature(
     protocol: Protocol, gold: Corpus, coverage: Coverage, missing: str, resamples: int, seed: int
 ) -> str:
     """Name everything that two comparable numbers must share."""
-    parts = ["jga" if protocol.task == "state" else "bleu", f"proto:{protocol.label}"]
-    if protocol.task == "state":
+    tasks = protocol.tasks
+    parts = ["+".join({"state": "jga", "text": "bleu"}[t] for t in tasks), f"proto:{protocol.label}"]
+    if "state" in tasks:
         parts += [f"{k}:{v}" for k, v in describe_steps(protocol.steps).items()]
-    else:
-        parts += [step.replace("placeholders", "delex") for step in protocol.steps]
+        parts += [f"version:{protocol.gold}"] if protocol.gold != "annotated" else []
+        parts += [f"compare:{protocol.compare}"] if protocol.compare != "all" else []
+    if "text" in tasks:
+        parts += [step.replace("placeholders", "delex") for step in protocol.text_steps]
         parts += [f"tok:{protocol.tokenizer}"]
         parts += [f"refs:{'as-given' if gold.family == 'pairs' else protocol.references}"]
     parts += [f"gold:{gold.id}", f"n:{coverage.turns_scored}"]

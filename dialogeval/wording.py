@@ -81,7 +81,7 @@ def explain(scores: Scores | pd.DataFrame) -> pd.DataFrame:
             "value": _number(row["value"], row["unit"]),
             "95 % interval": "" if np.isnan(row["low"]) else _interval(row, " to "),
             "unit": row["unit"],
-            "what it says": _meanings().get(str(key), ""),
+            "what it says": _meaning(str(key)),
             "source": sources.get(str(key), ""),
         }
         for key, row in table.iterrows()
@@ -176,10 +176,16 @@ def _meanings() -> dict[str, str]:
     return dict(zip(table["key"], table["meaning"], strict=True))
 
 
+def _meaning(key: str) -> str:
+    """Return the line of a metric; ``flexible_goal_accuracy@0.25`` and ``inform/hotel`` have their family's."""
+    meanings = _meanings()
+    return meanings.get(key) or meanings.get(key.split("@")[0].split("/")[0], "")
+
+
 def _sources() -> dict[str, str]:
     from .protocols import metric_table
 
-    return {m.key: m.source for task in ("state", "text") for m in metric_table(task).values()}
+    return {m.key: m.source for m in metric_table().values()}
 
 
 def _signature_parts(signature: str) -> dict[str, str]:

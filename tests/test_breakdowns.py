@@ -50,7 +50,9 @@ def state_scores(dialogues: list) -> Scores:
 
 def text_scores(pairs: list[tuple[str, int, str, str]]) -> Scores:
     rows = sorted(pairs)
-    corpus = Corpus("toy", family="pairs", turns=table("turns", [(d, t, "", ref, 0) for d, t, ref, _ in rows]))
+    corpus = Corpus(
+        "toy", family="pairs", turns=table("turns", [(d, t, "", ref, 0) for d, t, ref, _ in rows])
+    )
     system = Predictions(
         "s",
         turns=corpus.turns[["dialogue_id", "turn"]],
@@ -108,7 +110,9 @@ def test_kinds_of_errors() -> None:
 
 def test_frequent_errors_give_the_first_turn_and_say_what_is_left_out() -> None:
     wrong = (set(), {("hotel", "area", "a")})
-    frequent = frequent_errors(state_scores([[(set(), set()), wrong, wrong], [(set(), {("taxi", "day", "b")})]]), 1)
+    frequent = frequent_errors(
+        state_scores([[(set(), set()), wrong, wrong], [(set(), {("taxi", "day", "b")})]]), 1
+    )
     row = frequent.iloc[0]
     assert (row["turns"], row["dialogues"], row["dialogue_id"], row["turn"]) == (2, 1, "d0", 1)
     assert frequent.attrs["left_out"] == 1
@@ -123,7 +127,9 @@ def test_goal_labels_against_scikit_learn() -> None:
     say = [[" ".join(n for n, on in zip(names, row, strict=True) if on) for row in side] for side in sides]
     scores = text_scores([(f"d{i:02d}", 0, ref, res) for i, (ref, res) in enumerate(zip(*say, strict=True))])
     table_ = by_label(scores).loc[names]
-    precision, recall, f1, support = precision_recall_fscore_support(sides[0], sides[1], average=None, zero_division=0)
+    precision, recall, f1, support = precision_recall_fscore_support(
+        sides[0], sides[1], average=None, zero_division=0
+    )
     np.testing.assert_allclose(table_[["precision", "recall", "f1"]], 100 * np.c_[precision, recall, f1])
     assert table_["references"].tolist() == support.tolist()
     sums = table_[["tp", "fp", "fn"]].sum()
@@ -136,7 +142,9 @@ def test_turn_table_against_nltk() -> None:
     texts = [("a b c d e", "a b c d f"), ("a b c d e f", "x y"), ("a b", "a b")]
     scores = text_scores([("d", i, ref, res) for i, (ref, res) in enumerate(texts)])
     smooth = SmoothingFunction().method1
-    expected = [100 * sentence_bleu([ref.split()], res.split(), smoothing_function=smooth) for ref, res in texts]
+    expected = [
+        100 * sentence_bleu([ref.split()], res.split(), smoothing_function=smooth) for ref, res in texts
+    ]
     rows = turn_table(scores)
     assert rows["sentence_bleu"].tolist() == pytest.approx(expected)
     assert rows["sentence_bleu"].mean() == pytest.approx(scores["bleu_4_sentence"])

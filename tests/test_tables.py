@@ -7,7 +7,8 @@ import pytest
 
 import dialogeval as de
 from dialogeval.errors import PredictionError
-from dialogeval.tables import COLUMNS, Corpus, canonical_id, check_table, table
+from dialogeval.checks import check_table
+from dialogeval.tables import COLUMNS, Corpus, canonical_id, table
 
 
 @pytest.mark.parametrize("kind", COLUMNS)

@@ -197,13 +197,12 @@ def frequent_errors(scores: Scores, most: int = 10) -> pd.DataFrame:
 
 
 def _state_pair(scores: Scores) -> StatePair:
-    if not isinstance(scores.pair, StatePair):
-        protocol = scores.protocol.name
+    if "state" not in scores.pairs:
         raise UsageError(
-            f"protocol {protocol} scores responses, which have no slots",
+            f"protocol {scores.protocol.name} scores responses, which have no slots",
             mend="score under a protocol for states, such as lin2021",
         )
-    return scores.pair
+    return scores.pairs["state"]
 
 
 def _by_slot(pair: StatePair) -> pd.DataFrame:

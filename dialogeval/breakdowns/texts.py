@@ -5,14 +5,14 @@ In: `Scores` of a protocol for responses. Out: tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pandas as pd
 
 from ..errors import UnknownNameError, UsageError
 from ..metrics import ratio
 from ..metrics.goal import goal_counts
-from ..metrics.states import StatePair
 from ..metrics.text import bleu_counts
 from ..protocols import metric_table
 from ..scoring import SEED, Scores, value_table
@@ -77,8 +77,8 @@ def turn_table(scores: Scores) -> pd.DataFrame:
     """
     counts = _text_counts(scores, bleu_counts)
     table = counts.index.to_frame(index=False)
-    table["reference"] = pd.Series(list(scores.pair.references), dtype="str")
-    table["response"] = pd.Series(list(scores.pair.responses), dtype="str")
+    table["reference"] = pd.Series(list(_pair(scores, "text").references), dtype="str")
+    table["response"] = pd.Series(list(_pair(scores, "text").responses), dtype="str")
     table["sentence_bleu"] = 100 * counts["bleu_sentence"].to_numpy()
     for side in ("reference", "response"):
         table[f"{side}_length"] = counts[f"bleu_{side}_length"].to_numpy()
@@ -144,6 +144,9 @@ def add_metrics(scores: Scores, keys: Sequence[str], resamples: int = 0, seed: i
     Raises
     ------
     UnknownNameError
+        No such metric.
+    UsageError
+        A metric of states, and the protocol has scored responses alone; or the reverse.
 
     Examples
     --------
@@ -153,14 +156,18 @@ def add_metrics(scores: Scores, keys: Sequence[str], resamples: int = 0, seed: i
     >>> add_metrics(score(gold, gold, "lai2019", resamples=0), ["bleu_1", "bleu_4_card"])["value"].round(1).tolist()
     [100.0, 0.0]
     """
-    known = metric_table(scores.protocol.task)
+    known = metric_table()
     for key in keys:
         if key not in known:
-            raise UnknownNameError(f"metric of task {scores.protocol.task}", key, known)
+            raise UnknownNameError("metric", key, known)
     metrics = tuple(known[key] for key in keys)
-    counts = {m.counts: scores.counts.get(m.counts) for m in metrics}
-    ran = {function: function(scores.pair) if frame is None else frame for function, frame in counts.items()}
-    return value_table(metrics, ran, resamples, seed)
+    counts: dict[Callable, pd.DataFrame] = {}
+    for metric in metrics:
+        function = metric.counts
+        if function not in counts:
+            ran = scores.counts.get(function)
+            counts[function] = function(_pair(scores, metric.task)) if ran is None else ran
+    return value_table(metrics, counts, resamples, seed)
 
 
 # Helpers ------------------------------------------------------------------------------------------
@@ -168,13 +175,17 @@ def add_metrics(scores: Scores, keys: Sequence[str], resamples: int = 0, seed: i
 
 def _text_counts(scores: Scores, function: Callable) -> pd.DataFrame:
     """Return the counts of one counting function; a protocol of other metrics has not run it yet."""
-    if isinstance(scores.pair, StatePair):
-        raise UsageError(
-            f"protocol {scores.protocol.name} scores states, which have no text",
-            mend="score under a protocol for responses, such as lai2019",
-        )
-    known: Mapping[Callable, pd.DataFrame] = scores.counts
-    return known[function] if function in known else function(scores.pair)
+    known = scores.counts
+    return known[function] if function in known else function(_pair(scores, "text"))
+
+
+def _pair(scores: Scores, task: str) -> Any:
+    if task not in scores.pairs:
+        what, other = {"text": ("states", "responses"), "state": ("responses", "states")}[task]
+        name = {"text": "lai2019", "state": "lin2021"}[task]
+        mend = f"score under a protocol for {other}, such as {name}"
+        raise UsageError(f"protocol {scores.protocol.name} scores {what} alone", mend=mend)
+    return scores.pairs[task]
 
 
 def _by_label(counts: pd.DataFrame) -> pd.DataFrame:

@@ -46,6 +46,8 @@ class Metric:
         replacement, so they may only be jackknifed.
     options : tuple of (name, choice)
         Switches of the definition, carried in the signature.
+    task : {"state", "text"}
+        What ``counts`` takes: a `StatePair` or a `TextPair`.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Metric:
     source: str = ""
     resample: str = "bootstrap"
     options: tuple[tuple[str, str], ...] = ()
+    task: str = "state"
 
     def __repr__(self) -> str:
         return f"Metric({self.key})"

@@ -16,7 +16,14 @@ import pandas as pd
 from . import Metric, Sums, ratio
 from .states import StatePair, Triples, contains
 
-__all__ = ["CHANGE_METRICS", "LAMBDAS", "count_changes", "count_flexible", "count_turn_goal", "granular_change_accuracy"]
+__all__ = [
+    "CHANGE_METRICS",
+    "LAMBDAS",
+    "count_changes",
+    "count_flexible",
+    "count_turn_goal",
+    "granular_change_accuracy",
+]
 
 #: Values of λ that are reported; the metric's default is 0.5.
 LAMBDAS = (0.25, 0.5, 0.75, 1.0)
@@ -57,7 +64,9 @@ def count_flexible(pair: StatePair) -> pd.DataFrame:
         1 − exp(−λ·d), d turns after the last turn that scored 0.
     """
     n = len(pair)
-    exact = (pair.per_turn(pair.gold, ~pair.gold_in_pred) == 0) & (pair.per_turn(pair.pred, ~pair.pred_in_gold) == 0)
+    exact = (pair.per_turn(pair.gold, ~pair.gold_in_pred) == 0) & (
+        pair.per_turn(pair.pred, ~pair.pred_in_gold) == 0
+    )
     after_exact = np.r_[True, exact[:-1]] | pair.first if n else exact
     zero = ~exact & (after_exact | ~turn_goal_right(pair))
     rows = np.arange(n)
@@ -65,7 +74,9 @@ def count_flexible(pair: StatePair) -> pd.DataFrame:
     distance = rows - np.maximum.accumulate(np.where(zero, rows, -1)) if n else rows
     columns: dict[str, Any] = {"fga_turns": np.ones(n, "int64")}
     for weight in LAMBDAS:
-        columns[f"fga_sum@{weight:g}"] = np.where(exact, 1.0, np.where(zero, 0.0, 1 - np.exp(-weight * distance)))
+        columns[f"fga_sum@{weight:g}"] = np.where(
+            exact, 1.0, np.where(zero, 0.0, 1 - np.exp(-weight * distance))
+        )
     return pd.DataFrame(columns, index=pair.index)
 
 
@@ -120,7 +131,9 @@ def _slot_histories(pair: StatePair) -> tuple[np.ndarray, ...]:
     Returns row arrays: number of the run (one slot in one dialogue), turn, gold value, predicted value (`_NONE` where absent), and whether either side has mentioned the slot by then.
     """
     width = max(len(pair.slots), 1)
-    ends = np.searchsorted(pair.dialogue, np.arange(pair.dialogue.max() + 1 if len(pair) else 0), side="right")
+    ends = np.searchsorted(
+        pair.dialogue, np.arange(pair.dialogue.max() + 1 if len(pair) else 0), side="right"
+    )
 
     def first_mention(side: Triples) -> tuple[np.ndarray, np.ndarray]:
         group = pair.dialogue[side.turn] * width + side.slot
@@ -180,7 +193,13 @@ CHANGE_METRICS: dict[str, Metric] = {
     m.key: m
     for m in (
         *(_flexible(weight) for weight in LAMBDAS),
-        Metric("turn_goal_accuracy", "TGA", count_turn_goal, partial(_mean, part="tga_right", whole="tga_turns"), source=DEY),
+        Metric(
+            "turn_goal_accuracy",
+            "TGA",
+            count_turn_goal,
+            partial(_mean, part="tga_right", whole="tga_turns"),
+            source=DEY,
+        ),
         Metric(
             "granular_change_accuracy",
             "GCA",

@@ -209,6 +209,7 @@ def _diversity_metric(key: str, label: str, types: str, total: str, source: str)
         better="higher",
         source=source,
         resample="jackknife",
+        task="text",
     )
 
 

@@ -41,7 +41,9 @@ def count_fuzzy(pair: StatePair) -> pd.DataFrame:
     both = pd.DataFrame({"key": gold_key, "gold": pair.gold.value}).merge(
         pd.DataFrame({"key": pred_key, "pred": pair.pred.value}), on="key"
     )
-    matching = np.unique(both["key"].to_numpy()[_matches(pair, both["gold"].to_numpy(), both["pred"].to_numpy())])
+    matching = np.unique(
+        both["key"].to_numpy()[_matches(pair, both["gold"].to_numpy(), both["pred"].to_numpy())]
+    )
     gold_slots, pred_slots = np.unique(gold_key), np.unique(pred_key)
     width, n = max(len(pair.slots), 1), len(pair)
 

@@ -240,6 +240,7 @@ def _metric(counts: Callable[[TextPair], pd.DataFrame], average: str, score: str
         value=partial(_value, average, score),
         unit="per cent",
         source="Lai et al. 2019; evaluation card MultiWOZ generation",
+        task="text",
     )
 
 

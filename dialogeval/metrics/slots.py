@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from . import Metric, Sums, ratio
+from .state import STATE_METRICS, count_triples, micro_f1, precision, recall
 from .states import StatePair, contains
 
-__all__ = ["SLOT_METRICS", "count_average_goal", "count_relative_slots", "count_slot_errors"]
+__all__ = ["DSTC9_METRICS", "SLOT_METRICS", "count_average_goal", "count_relative_slots", "count_slot_errors"]
 
 
 def count_slot_errors(pair: StatePair) -> pd.DataFrame:
@@ -80,7 +81,13 @@ def _mean(sums: Sums, name: str) -> np.ndarray:
 SLOT_METRICS: dict[str, Metric] = {
     m.key: m
     for m in (
-        Metric("slot_accuracy", "Slot accuracy", count_slot_errors, slot_accuracy, source="Wu et al. 2019 (TRADE)"),
+        Metric(
+            "slot_accuracy",
+            "Slot accuracy",
+            count_slot_errors,
+            slot_accuracy,
+            source="Wu et al. 2019 (TRADE)",
+        ),
         Metric(
             "average_goal_accuracy",
             "AGA",
@@ -95,5 +102,34 @@ SLOT_METRICS: dict[str, Metric] = {
             partial(_mean, name="rsa"),
             source="Kim et al. 2022, arXiv:2203.03123",
         ),
+    )
+}
+
+
+def count_compared(pair: StatePair) -> pd.DataFrame:
+    """Count as DSTC9 does: ``compared_slots``, all of the turn's annotation, and ``compared_right`` of them."""
+    lost = pair.slot_key(pair.gold.take(~pair.gold_in_pred))
+    invented = pair.slot_key(pair.pred.take(~pair.pred_in_gold))
+    wrong = np.union1d(lost, invented) // max(len(pair.slots), 1)
+    right = pair.n_slots - np.bincount(wrong, minlength=len(pair))
+    return pd.DataFrame({"compared_slots": pair.n_slots, "compared_right": right}, index=pair.index)
+
+
+def _right(sums: Sums) -> np.ndarray:
+    return ratio(sums["compared_right"], sums["compared_slots"])
+
+
+_official = partial(Metric, source="DSTC9 track 2, official scorer")
+
+#: DSTC9's scores, by the keys of the ones they take the place of: precision, recall and F1 are 1
+#: where there is nothing to divide by.
+DSTC9_METRICS: dict[str, Metric] = {
+    m.key: m
+    for m in (
+        STATE_METRICS["joint_goal_accuracy"],
+        _official("slot_accuracy", "Slot accuracy", count_compared, _right),
+        _official("slot_precision", "Slot P", count_triples, partial(precision, empty=1.0)),
+        _official("slot_recall", "Slot R", count_triples, partial(recall, empty=1.0)),
+        _official("slot_f1_micro", "Slot F1 (micro)", count_triples, partial(micro_f1, empty=1.0)),
     )
 }

@@ -308,7 +308,9 @@ def _sacrebleu_value(sums: Sums) -> Any:
 def _bleu_metric(
     key: str, label: str, value: Callable[[Sums], Any], source: str, counts: Callable = bleu_counts
 ) -> Metric:
-    return Metric(key=key, label=label, counts=counts, value=value, unit="per cent", source=source)
+    return Metric(
+        key=key, label=label, counts=counts, value=value, unit="per cent", source=source, task="text"
+    )
 
 
 _NLTK = "Papineni et al. 2002; NLTK"

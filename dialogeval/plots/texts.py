@@ -196,7 +196,8 @@ def _bars(scores: Scores | pd.DataFrame, prefix: str, what: str, ax: Axes | None
         places = np.arange(len(rows))
         ax.barh(places, value, color=COLOURS["sky"], edgecolor=INK, linewidth=0.5, height=0.6)
         spread = np.vstack([value - rows["low"], rows["high"] - value])
-        if not np.isnan(spread).all():
+        drawn = not np.isnan(spread).all()
+        if drawn:
             ax.errorbar(value, places, xerr=np.nan_to_num(spread).clip(0), fmt="none", ecolor=INK, capsize=4)
         for place, (_, row) in enumerate(rows.iterrows()):
             end = row["value"] if np.isnan(row["high"]) else row["high"]
@@ -209,4 +210,4 @@ def _bars(scores: Scores | pd.DataFrame, prefix: str, what: str, ax: Axes | None
         ax.grid(axis="x")
         said = [(row["label"], interval_words(row)) for _, row in rows.iterrows()]
         alt = f"Bar chart, {title}, {unit_label(unit)}: {listing(said)}."
-        return finish(ax, title, f"{unit_label(unit)}, with 95 % interval", "", alt)
+        return finish(ax, title, unit_label(unit) + (", with 95 % interval" if drawn else ""), "", alt)

@@ -71,7 +71,8 @@ def score_intervals(
         ax.set_xlim(0, top * 1.12)
         ax.grid(axis="x")
         of = f"{scores.system}: " if isinstance(scores, Scores) else ""
-        name = title or f"{of}scores with 95 % intervals"
+        with_bars = "" if rows["low"].isna().all() else " with 95 % intervals"
+        name = title or f"{of}scores{with_bars}"
         said = [(row["label"], interval_words(row)) for _, row in rows.iterrows()]
         alt = f"Dot chart, {name}, {unit_label(unit)}: {listing(said)}."
         return finish(ax, name, unit_label(unit), "", alt)

@@ -1,0 +1,154 @@
+"""Coverage: which turns of a corpus the predictions cover, and the refusal of what does not fit.
+
+In: a corpus and predictions. Out: the turns to score, with their counts. What is not scored is
+counted here, and refused unless the caller has said what to do about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from .errors import CoverageError, UnknownNameError
+from .protocols import MISSING
+from .tables import Corpus, Predictions
+
+__all__ = ["Coverage", "match_turns"]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Which turns are scored.
+
+    Parameters
+    ----------
+    turns : pandas.DataFrame
+        dialogue_id, turn, layout and predicted (whether the predictions have the turn).
+    dialogues_scored, dialogues_in_corpus, turns_scored, turns_in_corpus : int
+    warnings : tuple of str
+    """
+
+    turns: pd.DataFrame
+    dialogues_scored: int
+    dialogues_in_corpus: int
+    turns_scored: int
+    turns_in_corpus: int
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the four counts."""
+        keys = ("dialogues_scored", "dialogues_in_corpus", "turns_scored", "turns_in_corpus")
+        return {k: getattr(self, k) for k in keys}
+
+
+def match_turns(gold: Corpus, predictions: Predictions, missing: str = "error") -> Coverage:
+    """Find the turns to score and refuse what does not fit.
+
+    Parameters
+    ----------
+    gold : Corpus
+    predictions : Predictions
+    missing : {"error", "empty", "skip"}
+        What to do with turns of the corpus that the predictions lack: refuse, score them as
+        predicted empty, or leave them out.
+
+    Returns
+    -------
+    Coverage
+
+    Raises
+    ------
+    CoverageError
+        Dialogues or turns that the corpus does not have, or (``missing="error"``) that the
+        predictions lack.
+    UnknownNameError
+
+    Examples
+    --------
+    >>> from dialogeval.tables import Corpus, Predictions, table
+    >>> gold = Corpus("toy", turns=table("turns", [("d", 0, "hi", "hello", 0), ("d", 1, "bye", "bye", 0)]))
+    >>> pred = Predictions("p", turns=table("predicted_turns", [("d", 0)]))
+    >>> match_turns(gold, pred, missing="skip").turns_scored
+    1
+    """
+    if missing not in MISSING:
+        raise UnknownNameError("missing policy", missing, MISSING)
+    have = predictions.turns[["dialogue_id", "turn"]]
+    turns = gold.turns[["dialogue_id", "turn", "layout"]]
+    merged = turns.merge(have, on=["dialogue_id", "turn"], how="outer", indicator="side")
+    file = predictions.path or predictions.name
+    known = set(gold.turns["dialogue_id"])
+    extra = merged[merged["side"] == "right_only"]
+    if len(extra):
+        ids = extra["dialogue_id"].drop_duplicates()
+        unknown = [i for i in ids if i not in known]
+        if unknown:
+            raise _unknown_dialogues(gold, predictions, unknown, known, file)
+        first = extra.iloc[0]["dialogue_id"]
+        expected = f"{int((turns['dialogue_id'] == first).sum())} turns as in {gold.id}"
+        got = f"{int((have['dialogue_id'] == first).sum())}"
+        more = f" ({len(ids)} dialogues have too many turns)" if len(ids) > 1 else ""
+        raise CoverageError(f"too many turns{more}", file=file, dialogue=first, expected=expected, got=got)
+    absent = merged["side"] == "left_only"
+    warnings = []
+    if absent.any():
+        lacking = merged[absent]
+        got_some = set(have["dialogue_id"])
+        whole = [i for i in lacking["dialogue_id"].drop_duplicates() if i not in got_some]
+        short = [i for i in lacking["dialogue_id"].drop_duplicates() if i in got_some]
+        what = _and(
+            [_list("dialogue", whole, "missing"), _list("dialogue", short, "short of turns")],
+        )
+        if missing == "error":
+            first = lacking.iloc[0]
+            raise CoverageError(
+                f"{len(lacking):,} of {len(turns):,} turns of {gold.id} have no prediction ({what})",
+                file=file,
+                mend='add them, or choose missing "skip" (leave them out) or "empty" (score them as empty)',
+            )
+        done = "left out" if missing == "skip" else "scored as predicted empty"
+        warnings.append(
+            f"{len(lacking):,} of {len(turns):,} turns have no prediction and were {done} ({what})"
+        )
+    scored = merged.assign(predicted=~absent)[["dialogue_id", "turn", "layout", "predicted"]]
+    scored = scored[~absent] if missing == "skip" else scored
+    scored = scored.sort_values(["dialogue_id", "turn"], ignore_index=True)
+    return Coverage(
+        turns=scored.astype({"layout": "int64"}),
+        dialogues_scored=int(scored["dialogue_id"].nunique()),
+        dialogues_in_corpus=len(known),
+        turns_scored=len(scored),
+        turns_in_corpus=len(turns),
+        warnings=tuple(warnings),
+    )
+
+
+def _unknown_dialogues(
+    gold: Corpus, predictions: Predictions, unknown: list[str], known: set[str], file: str
+) -> CoverageError:
+    if len(unknown) == predictions.turns["dialogue_id"].nunique():
+        return CoverageError(
+            f"none of the {len(unknown):,} dialogues is in {gold.id}",
+            file=file,
+            expected=f"ids such as {min(known, default='(none)')}",
+            got=f"ids such as {unknown[0][:60]}",
+            mend="score against the corpus and split that the predictions were made on",
+        )
+    return CoverageError(
+        f"{_list('dialogue', unknown, '')} not in {gold.id}".replace("  ", " "),
+        file=file,
+        mend="remove them, or choose the right corpus and split",
+    )
+
+
+def _list(what: str, ids: Sequence[str], state: str) -> str:
+    if not ids:
+        return ""
+    shown = ", ".join(i[:40] for i in ids[:3]) + (", …" if len(ids) > 3 else "")
+    return f"{len(ids):,} {what}{'s' * (len(ids) > 1)} {state}: {shown}" if state else f"{what} {shown}"
+
+
+def _and(parts: Sequence[str]) -> str:
+    return "; ".join(p for p in parts if p)

@@ -1,0 +1,291 @@
+"""Reports: run through papermill on sample and real corpora, safe pages, one clear line on failure."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+
+import dialogeval as de
+from dialogeval import wording
+from dialogeval.errors import DataFileError, ReportError, UnknownNameError, UsageError
+from dialogeval.locate import locate_predictions
+from dialogeval.report import export_html, read_parameters, run_report, write_outputs
+from dialogeval.resources import resource_dir
+
+COMMON = ["corpus", "split", "predictions", "protocol", "data_home", "seed", "resamples"]
+EVIL = [
+    "<script>alert('x')</script>",
+    "</td></table><img src=http://evil.example/a.png onerror=alert(1)>",
+    "# heading *bold* [link](http://evil.example) `code` ![pic](http://evil.example/p.png)",
+    r"\frac{1}{0} $x_{1}$ \(y\) \[z\] 100% & ~ # ^",
+    "a & b < c > d \"quoted\" 'single'",
+]
+
+
+def check_page(page: str) -> None:
+    """A page that is read offline: nothing is loaded, no script runs, every figure has words."""
+    loads = re.findall(
+        r"<[^>]*\b(?:src|href|data|action|poster)\s*=\s*[\"']?\s*(?!data:|#)([^\"'>\s]+)", page
+    )
+    assert [link for link in loads if link.startswith(("http", "//"))] == []
+    assert not re.search(r"<(?:script|link|iframe|object|embed)\b", page, flags=re.I)
+    assert not re.search(r"@import|url\(\s*[\"']?(?:http|//)", page)
+    assert "Content-Security-Policy" in page
+    images = re.findall(r"<img\b[^>]*>", page)
+    assert images and all(re.search(r'alt="(?!figure")[^"]{20,}"', image) for image in images)
+    inputs = re.findall(r"<div class=\"jp-CodeMirrorEditor", page)
+    assert page.count('<details class="code">') == len(inputs) > 5
+
+
+def check_outputs(written: dict[str, Path], scores: dict) -> None:
+    assert json.loads(written["metrics.json"].read_text(encoding="utf-8")) == scores
+    for name in written:
+        if name.endswith(".csv"):
+            assert len(pd.read_csv(written[name])) > 0
+    check_page(written["html"].read_text(encoding="utf-8"))
+
+
+def lines(path: Path, rows: list[dict]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["state_tracking", "generation"])
+def test_notebooks_keep_the_rules(name: str) -> None:
+    path = resource_dir("notebooks") / f"report_{name}.ipynb"
+    assert [p for p in read_parameters(path) if p in COMMON] == COMMON[:4] + [
+        "data_home",
+        "seed",
+        "resamples",
+    ]
+    cells = nbformat.read(path, as_version=4).cells
+    code = [c for c in cells if c.cell_type == "code"]
+    assert sum("parameters" in c.metadata.get("tags", []) for c in code) == 1
+    assert max(len(c.source.splitlines()) for c in code) <= 15
+    assert all("execution" not in c.metadata for c in cells)
+    assert all(o.output_type != "error" for c in code for o in c.outputs)
+    assert any(o.get("data", {}).get("image/png") for c in code for o in c.outputs)
+
+
+def test_the_command_runs_the_state_report_on_the_sample(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "dialogeval", "report", "state_tracking", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    written = {what: Path(path) for what, path in (line.split(": ", 1) for line in done.stdout.splitlines())}
+    assert {"notebook", "html", "metrics.json", "by_slot.csv", "errors.csv"} <= written.keys()
+    gold = de.load_corpus("sample/crosswoz_en")
+    defaults = read_parameters(resource_dir("notebooks") / "report_state_tracking.ipynb")
+    scores = de.score(gold, defaults["predictions"], "lin2021")
+    check_outputs(written, scores.to_dict())
+    slots = pd.read_csv(written["by_slot.csv"])
+    assert slots["tp"].sum() / slots["predicted"].sum() == pytest.approx(scores["slot_precision"])
+    assert "<title>Report: state tracking</title>" in written["html"].read_text(encoding="utf-8")
+
+
+def test_the_generation_report_on_the_sample_with_other_parameters(tmp_path: Path) -> None:
+    parameters = {"resamples": "40", "seed": 7, "protocol": "lai2019-card", "split": "test"}
+    written = run_report("generation", parameters, tmp_path)
+    defaults = read_parameters(resource_dir("notebooks") / "report_generation.ipynb")
+    gold = de.load_corpus(defaults["corpus"])
+    scores = de.score(gold, defaults["predictions"], "lai2019-card", resamples=40, seed=7)
+    check_outputs(written, scores.to_dict())
+    assert written["notebook"].parent.name.endswith("_lai2019-card")
+
+
+def test_text_of_the_data_appears_as_text_in_the_generation_report(tmp_path: Path) -> None:
+    rows = [
+        {"dialogue_id": f"d{i} {text}", "turn": 0, "reference": f"one two three four {i}", "response": text}
+        for i, text in enumerate(EVIL)
+    ]
+    rows += [{"dialogue_id": "e", "turn": 0, "reference": " ".join(EVIL), "response": " ".join(EVIL)}]
+    file = lines(tmp_path / "evil $x$ <b>.jsonl", rows)
+    written = run_report("generation", {"predictions": str(file), "corpus": "", "resamples": 20}, tmp_path)
+    page = written["html"].read_text(encoding="utf-8")
+    check_page(page)
+    for text in (
+        "&lt;script&gt;",
+        "&lt;/td&gt;",
+        "[link](http://evil.example)",
+        r"\frac{1}{0} $x_{1}$",
+        "*bold*",
+    ):
+        assert text in page, text
+    assert "<strong>bold" not in page and "<em>bold" not in page
+
+
+def test_text_of_the_data_appears_as_text_in_the_state_report(tmp_path: Path) -> None:
+    rows = [
+        {
+            "dialogue_id": f"d{i}",
+            "turn": 0,
+            "gold": [[text, text, text]],
+            "pred": [[text, text, f"{text} no"]],
+        }
+        for i, text in enumerate(EVIL)
+    ]
+    file = lines(tmp_path / "evil.jsonl", rows)
+    written = run_report("state_tracking", {"predictions": str(file), "corpus": "", "resamples": 0}, tmp_path)
+    page = written["html"].read_text(encoding="utf-8")
+    check_page(page)
+    assert "&lt;script&gt;alert" in page and r"\frac{1}{0} $x_{1}$" in page
+    assert len(pd.read_csv(written["errors.csv"])) == len(EVIL)
+
+
+def test_bad_predictions_fail_with_their_own_line_and_leave_no_old_numbers(tmp_path: Path) -> None:
+    good = lines(tmp_path / "x.jsonl", [{"dialogue_id": "d", "turn": 0, "gold": [], "pred": []}])
+    parameters = {"predictions": str(good), "corpus": "", "resamples": 0}
+    written = run_report("state_tracking", parameters, tmp_path / "out")
+    lines(good, [{"dialogue_id": "d", "turn": 0, "gold": "hotel", "pred": []}])
+    with pytest.raises(de.DialogevalError) as own:
+        de.load_predictions(good)
+    with pytest.raises(ReportError) as caught:
+        run_report("state_tracking", parameters, tmp_path / "out")
+    assert str(caught.value) == str(own.value)
+    assert written["notebook"].is_file()
+    assert not written["html"].exists() and not written["metrics.json"].exists()
+
+
+def test_a_failing_cell_keeps_the_notebook_and_says_where(tmp_path: Path) -> None:
+    cell = nbformat.v4.new_code_cell
+    book = nbformat.v4.new_notebook(
+        cells=[cell("n = 1"), cell("print('before')"), cell("1 / 0"), cell("print('x')")]
+    )
+    book.cells[0].metadata["tags"] = ["parameters"]
+    path = tmp_path / "mine.ipynb"
+    nbformat.write(book, path)
+    with pytest.raises(ReportError) as caught:
+        run_report(path, {"n": "3"}, tmp_path / "out")
+    line = str(caught.value)
+    assert re.fullmatch(
+        r"mine\.ipynb: cell \d+ failed: ZeroDivisionError: division by zero; see .*report\.ipynb", line
+    )
+    kept = nbformat.read(tmp_path / "out" / "mine" / "report.ipynb", as_version=4)
+    texts = [o.get("text", "") for c in kept.cells if c.cell_type == "code" for o in c.outputs]
+    assert "before\n" in texts and "x\n" not in texts
+
+
+def test_parameters_are_checked_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="did you mean corpus"):
+        run_report("generation", {"corpsu": "x"}, tmp_path)
+    with pytest.raises(UnknownNameError, match="out_dir"):
+        run_report("generation", {"out_dir": "x"}, tmp_path)
+    for value in ("many", "1.5", True, None, [1]):
+        with pytest.raises(UsageError, match="parameter resamples: expected like 1000"):
+            run_report("generation", {"resamples": value}, tmp_path)
+    with pytest.raises(UnknownNameError, match="unknown report 'leaderboard'"):
+        run_report("leaderboard", {}, tmp_path)
+    with pytest.raises(DataFileError, match="no such notebook"):
+        run_report(tmp_path / "no.ipynb", {}, tmp_path)
+    (tmp_path / "bad.ipynb").write_text("{", encoding="utf-8")
+    with pytest.raises(DataFileError, match="not a notebook"):
+        run_report(tmp_path / "bad.ipynb", {}, tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["bad.ipynb"]
+
+
+def test_out_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("", encoding="utf-8")
+    with pytest.raises(ReportError, match="choose another --out"):
+        run_report("generation", {}, tmp_path / "out")
+
+
+def test_write_outputs(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": ['x,"y"\n', "ö"]})
+    assert write_outputs(str(tmp_path), {"m": 1}, t=frame) == ["metrics.json", "t.csv"]
+    assert pd.read_csv(tmp_path / "t.csv")["a"].tolist() == frame["a"].tolist()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["metrics.json", "t.csv"]
+
+
+def test_predictions_are_found_by_path_and_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sample").mkdir()
+    Path("sample/mine.json").write_text("{}", encoding="utf-8")
+    assert locate_predictions("sample/mine.json") == Path("sample/mine.json")
+    assert locate_predictions("sample/other.json") == resource_dir("data") / "sample" / "other.json"
+    ubar = tmp_path / "predictions/multiwoz/ubar.json"
+    assert locate_predictions("predictions/multiwoz/ubar", home=tmp_path) == ubar
+    assert locate_predictions("predictions/multiwoz/ubar.json", home=tmp_path) == ubar
+    assert locate_predictions("runs/none.json") == Path("runs/none.json")
+    with pytest.raises(UnknownNameError, match="did you mean ubar"):
+        locate_predictions("predictions/multiwoz/ubra")
+
+
+def test_the_paper_sentence_holds_what_a_paper_needs() -> None:
+    scores = de.score("sample/crosswoz_en", de.load_corpus("sample/crosswoz_en"), "lin2021", resamples=10)
+    sentence = wording.paper_sentence(scores)
+    for text in (
+        "JGA 1.0000 [1.0000, 1.0000]",
+        "Lin & Chen 2021",
+        "10 bootstrap resamples",
+        scores.signature,
+    ):
+        assert text in sentence
+    assert wording.explain(scores)["what it says"].str.len().min() > 20
+
+
+def test_every_metric_of_the_built_in_protocols_has_a_meaning() -> None:
+    from dialogeval.protocols import PROTOCOLS
+    from dialogeval.wording import _meaning
+
+    keys = {m.key for p in PROTOCOLS.values() for m in p.resolve_metrics()}
+    assert sorted(key for key in keys if not _meaning(key)) == []
+
+
+def test_coverage_counts_what_is_missing() -> None:
+    gold = de.load_corpus("sample/crosswoz_en")
+    whole = de.as_predictions(gold)
+    first = gold.turns["dialogue_id"].iloc[0]
+    lost = int((gold.turns["dialogue_id"] == first).sum())
+    kept = gold.turns["dialogue_id"] != first
+    part = de.Predictions(
+        "part", turns=whole.turns[kept], states=gold.states[gold.states["dialogue_id"] != first]
+    )
+    empty = wording.coverage_table(de.score(gold, part, "lin2021", missing="empty", resamples=0))
+    assert empty["without prediction"].tolist() == [1, lost] and empty["left out"].tolist() == [0, 0]
+    skipped = wording.coverage_table(de.score(gold, part, "lin2021", missing="skip", resamples=0))
+    assert skipped["without prediction"].tolist() == [0, 0] and skipped["left out"].tolist() == [1, lost]
+
+
+def test_the_state_report_on_real_crosswoz(tmp_path: Path, real_data: Path, real_cases: Path) -> None:
+    file = real_cases / "dstc9" / "crosswoz_en_test.submission.json.gz"
+    parameters = {
+        "corpus": "crosswoz_en",
+        "predictions": str(file),
+        "data_home": str(real_data),
+        "resamples": 100,
+    }
+    written = run_report("state_tracking", parameters, tmp_path)
+    gold = de.load_corpus("crosswoz_en", home=real_data)
+    scores = de.score(gold, de.load_predictions(file), "lin2021", resamples=100)
+    assert scores.coverage.turns_scored == 4238
+    check_outputs(written, scores.to_dict())
+
+
+def test_the_generation_report_on_real_multiwoz(tmp_path: Path, real_data: Path) -> None:
+    name = "predictions/multiwoz/damd"
+    parameters = {"corpus": "multiwoz21", "predictions": name, "data_home": str(real_data), "resamples": 100}
+    with pytest.raises(ReportError, match="have no prediction"):
+        run_report("generation", parameters, tmp_path)
+    written = run_report("generation", {**parameters, "missing": "skip"}, tmp_path)
+    gold = de.load_corpus("multiwoz21", home=real_data)
+    pred = de.load_predictions(locate_predictions(name, real_data))
+    check_outputs(written, de.score(gold, pred, "lai2019", missing="skip", resamples=100).to_dict())
+
+
+def test_a_report_without_parameters_cell_is_refused(tmp_path: Path) -> None:
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), tmp_path / "n.ipynb")
+    with pytest.raises(DataFileError, match="tagged 'parameters'"):
+        run_report(tmp_path / "n.ipynb", {}, tmp_path)
+
+
+def test_export_needs_no_kernel(tmp_path: Path) -> None:
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Mine <i>& yours</i>")])
+    nbformat.write(book, tmp_path / "n.ipynb")
+    page = export_html(tmp_path / "n.ipynb")
+    assert "<title>Mine &lt;i&gt;&amp; yours&lt;/i&gt;</title>" in page
