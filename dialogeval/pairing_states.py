@@ -6,6 +6,8 @@ what makes the two sides hard to compare.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from .coverage import Coverage
@@ -62,6 +64,7 @@ def state_pair(
         here = gold.states[["dialogue_id", "turn", "domain"]].drop_duplicates()
         predicted = predicted.merge(here, on=["dialogue_id", "turn", "domain"])
     predicted = accept_alternatives(gold, predicted)
+    n_slots: Any
     if protocol.compare == "annotated-slots":
         n_slots = turns["layout"].map(gold.layouts.groupby("layout").size()).fillna(0).to_numpy(dtype="int64")
     else:

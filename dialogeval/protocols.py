@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import pandas as pd
 
@@ -179,7 +180,7 @@ _BLEU = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "bleu_4_sentence")
 _DISTINCT = ("distinct_1", "distinct_2", "distinct_utterances")
 _GOAL = ("goal_precision", "goal_recall", "goal_f1")
 _DELEX = ("placeholders:canonical", "case:lower")
-_DSTC9 = {
+_DSTC9: dict[str, Any] = {
     "metrics": tuple(DSTC9_METRICS.values()),
     "steps": ("case:lower", "map:dstc9", "space:remove"),
     "compare": "annotated-slots",
