@@ -64,6 +64,8 @@ def state_growth(growth: pd.DataFrame, title: str = "How the state grows", ax: A
     >>> [line.get_ydata().tolist() for line in ax.lines]
     [[1.5, 2.5], [1.5]]
     """
+    from matplotlib.ticker import MaxNLocator
+
     with style():
         ax = new_axes(ax)
         many = growth[growth["dialogues"] >= growth["dialogues"].max() / 20]
@@ -78,7 +80,7 @@ def state_growth(growth: pd.DataFrame, title: str = "How the state grows", ax: A
             many.index, many["filled slots"], color=COLOURS["blue"], marker="o", label="5 % of them or more"
         )
         ax.set_ylim(bottom=0)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.grid(axis="y")
         ax.legend(loc="lower right")
         points = [f"{slots:.1f} in turn {turn}" for turn, slots in many["filled slots"].items()]

@@ -184,6 +184,7 @@ def _execute(path: Path, notebook: Path, values: dict[str, Any]) -> None:
             progress_bar=False,
             log_output=False,
             kernel_name="python3",
+            language="python",
             extra_arguments=["--log-level=ERROR"],
         )
     except PapermillExecutionError as error:
