@@ -62,10 +62,12 @@ lab: $(VENV)/lab.stamp
 	$(BIN)/jupyter lab notebooks/00_start_here.ipynb
 
 notebooks: $(VENV)/test.stamp
-	$(BIN)/jupyter nbconvert --to notebook --execute --inplace $(NOTEBOOKS)
+	$(BIN)/jupyter nbconvert --to notebook --execute --inplace \
+		--ExecutePreprocessor.record_timing=False $(NOTEBOOKS)
 
-sample:
-	$(PYTHON) data/generator/make.py --out data/sample
+sample: $(VENV)/run.stamp
+	$(BIN)/python -B data/generator/make.py --out data/sample
+	$(BIN)/python -B data/generator/baselines.py --out data/sample
 
 clean:
 	rm -rf $(VENV) reports build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

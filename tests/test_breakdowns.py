@@ -61,7 +61,7 @@ def text_scores(pairs: list[tuple[str, int, str, str]]) -> Scores:
     return de.score(corpus, system, "lai2019", resamples=0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(DIALOGUES)
 def test_slots_domains_and_errors_add_up(dialogues: list) -> None:
     scores = state_scores(dialogues)
@@ -82,7 +82,7 @@ def test_slots_domains_and_errors_add_up(dialogues: list) -> None:
     assert frequent_errors(scores, most=1000)["turns"].sum() == len(state_errors(scores))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(DIALOGUES)
 def test_turns_add_up_and_equal_a_loop(dialogues: list) -> None:
     scores = state_scores(dialogues)

@@ -64,6 +64,15 @@ def test_generator_writes_what_is_committed(tmp_path: Path) -> None:
         assert content(path) == content(SAMPLE / name), name
 
 
+def test_baselines_are_what_is_committed(tmp_path: Path) -> None:
+    command = [sys.executable, "-B", str(DATA / "generator" / "baselines.py"), "--out", str(tmp_path)]
+    subprocess.run(command, check=True, capture_output=True)
+    made = sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file())
+    assert made == sorted(p.relative_to(SAMPLE) for p in SAMPLE.rglob("baseline_*"))
+    for name in made:
+        assert content(tmp_path / name) == content(SAMPLE / name), name
+
+
 def test_sizes(corpora: dict) -> None:
     files = [p for p in DATA.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
     assert sum(p.stat().st_size for p in files) < 3_000_000
