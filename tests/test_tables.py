@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import dialogeval as de
-from dialogeval.errors import PredictionError
 from dialogeval.checks import check_table
+from dialogeval.errors import PredictionError
 from dialogeval.tables import COLUMNS, Corpus, canonical_id, table
 
 

@@ -59,7 +59,7 @@ def by_turn(scores: Scores) -> pd.DataFrame:
 
 
 def by_domain(scores: Scores) -> pd.DataFrame:
-    """Return triple counts and micro scores by domain.
+    """Return triple counts and micro scores by domain, by exact match of the normalised triples.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def by_domain(scores: Scores) -> pd.DataFrame:
 
 
 def by_slot(scores: Scores) -> pd.DataFrame:
-    """Return triple counts and micro scores by (domain, slot).
+    """Return triple counts and micro scores by (domain, slot), by exact match of the normalised triples.
 
     Parameters
     ----------

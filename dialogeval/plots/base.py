@@ -72,8 +72,8 @@ def style() -> Iterator[None]:
         "axes.titleweight": "bold",
         "figure.dpi": _DPI,
         "figure.facecolor": "white",
-        "font.family": ["sans-serif"],
-        "font.sans-serif": _installed_fonts(),
+        # The family itself, not "font.sans-serif": glyphs fall back only along this list.
+        "font.family": _installed_fonts(),
         "font.size": 10,
         "grid.color": "#DDDDDD",
         "hatch.linewidth": 0.7,
