@@ -54,6 +54,8 @@ class Scores:
     warnings : tuple of str
     pairs : dict
         What was compared, after normalisation: a `StatePair` for ``state``, a `TextPair` for ``text``.
+    gold : Corpus or None
+        The corpus that was scored against.
     """
 
     system: str
@@ -65,6 +67,7 @@ class Scores:
     counts: Mapping[Callable, pd.DataFrame] = field(repr=False)
     warnings: tuple[str, ...] = ()
     pairs: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    gold: Corpus | None = field(default=None, repr=False)
 
     @property
     def pair(self) -> Any:
@@ -75,6 +78,30 @@ class Scores:
     def __getitem__(self, key: str) -> float:
         """Return the value of a metric, such as ``scores["joint_goal_accuracy"]``."""
         return float(self.table["value"].to_dict()[key])
+
+    def by(self, by: str | pd.Series, *, training: Corpus | None = None) -> pd.DataFrame:
+        """Break the scores down, as in ``scores.by("domain")``.
+
+        Parameters
+        ----------
+        by : str or pandas.Series
+            ``domain``, ``slot``, ``seen_value``, ``turn``, ``domains``, ``type``, ``language``,
+            ``corpus``, ``system``, or labels of your own by dialogue id.
+        training : Corpus, optional
+            What the system was trained on, for ``seen_value``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As `dialogeval.breakdown`: a row a group, the whole in the last row.
+
+        Raises
+        ------
+        UnknownNameError, UsageError
+        """
+        from . import breakdowns
+
+        return breakdowns.breakdown(self, by, training=training)
 
     def metric_signature(self, key: str) -> str:
         """Return the signature of one score: its name, its switches, and what holds for all.
@@ -256,6 +283,7 @@ def score(
         counts=counts,
         warnings=tuple(warnings),
         pairs=pairs,
+        gold=gold,
     )
 
 

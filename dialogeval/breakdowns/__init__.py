@@ -2,16 +2,23 @@
 
 In: `Scores`. Out: tables. Every part is a group-by over the counts that the score itself is made
 of, or over the triples they count, so that the parts add up to the whole. Nothing is scored again
-by another rule. `states` breaks down states (and any score by turn), `texts` responses.
+by another rule. `parts` has the one function for every grouping of `groups`; `states` breaks down
+states (and any score by turn) in a report's own tables, `texts` responses.
 """
 
+from .groups import DIALOGUE_GROUPS, TRIPLE_GROUPS, TURN_GROUPS
+from .parts import breakdown
 from .states import ERROR_KINDS, by_domain, by_slot, by_turn, frequent_errors, state_errors
 from .texts import add_metrics, best_and_worst, by_label, turn_table
 
 __all__ = [
+    "DIALOGUE_GROUPS",
     "ERROR_KINDS",
+    "TRIPLE_GROUPS",
+    "TURN_GROUPS",
     "add_metrics",
     "best_and_worst",
+    "breakdown",
     "by_domain",
     "by_label",
     "by_slot",

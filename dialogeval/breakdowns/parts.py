@@ -87,7 +87,7 @@ def breakdown(
     known = {**TRIPLE_GROUPS, **TURN_GROUPS, **DIALOGUE_GROUPS}
     if isinstance(by, str) and by not in known:
         raise UnknownNameError("grouping", by, known)
-    if len({s.protocol.label for s in results}) != 1 or len({s.protocol for s in results}) != 1:
+    if not results or any(s.protocol != results[0].protocol for s in results):
         raise UsageError(
             "scores to break down together",
             expected="results of one protocol",
@@ -198,11 +198,11 @@ def _triple_columns(sums: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def _caption(results: list[Scores], by: str, additive: list[str], left_out: list[str]) -> str:
     systems = ", ".join(dict.fromkeys(s.system for s in results))
+    counts = " and ".join([*filter(None, [", ".join(additive[:-1])]), additive[-1]])
     text = (
-        f"{systems} by {by.replace('_', ' ')}, protocol {results[0].protocol.name}. The counts "
-        f"{', '.join(additive[:-1])} and {additive[-1]} of the parts add up to the row '{ALL}'; "
-        "scores do not: each is computed from its own row's counts."
-    ).replace("counts  and ", "counts ")
+        f"{systems} by {by.replace('_', ' ')}, protocol {results[0].protocol.name}. The counts of the parts "
+        f"({counts}) add up to the row '{ALL}'; scores do not: each is computed from its own row's counts."
+    )
     if left_out:
         text += f" Left out, because parts have no such score: {', '.join(left_out)}."
     return text
