@@ -24,6 +24,16 @@ _HOMES = {
     "tables": ["Corpus", "Predictions", "as_predictions", "table"],
     "protocols": ["PROTOCOLS", "Protocol", "protocols_table"],
     "scoring": ["Scores", "score"],
+    "breakdowns": ["breakdown"],
+    "analysis": [
+        "confused_slots",
+        "confused_values",
+        "error_kinds",
+        "error_lives",
+        "rank_dialogues",
+        "render_dialogue",
+        "reset_accuracy",
+    ],
     "metrics.state": ["joint_goal_accuracy", "slot_f1", "slot_scores"],
     "metrics.text": ["bleu", "sentence_bleu_mean"],
     "metrics.diversity": ["distinct_n", "distinct_utterances"],
@@ -38,7 +48,17 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
+    from .analysis import (
+        confused_slots,
+        confused_values,
+        error_kinds,
+        error_lives,
+        rank_dialogues,
+        render_dialogue,
+        reset_accuracy,
+    )
     from .baselines import run_baseline
+    from .breakdowns import breakdown
     from .corpora import load_corpus
     from .corpora.catalog import catalog, cite, corpora_table, data_home
     from .corpora.download import fetch

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from .errors import CoverageError, UnknownNameError
+from .metrics.states import contains, distinct
 from .protocols import MISSING
 from .tables import Corpus, Predictions
 
@@ -77,11 +79,12 @@ def match_turns(gold: Corpus, predictions: Predictions, missing: str = "error") 
         raise UnknownNameError("missing policy", missing, MISSING)
     have = predictions.turns[["dialogue_id", "turn"]]
     turns = gold.turns[["dialogue_id", "turn", "layout"]]
-    merged = turns.merge(have, on=["dialogue_id", "turn"], how="outer", indicator="side")
+    here, there, order, codes = _match(turns, have)
     file = predictions.path or predictions.name
-    known = set(gold.turns["dialogue_id"])
-    extra = merged[merged["side"] == "right_only"]
+    extra = have[~there]
     if len(extra):
+        known = set(gold.turns["dialogue_id"])
+        extra = extra.sort_values(["dialogue_id", "turn"])
         ids = extra["dialogue_id"].drop_duplicates()
         unknown = [i for i in ids if i not in known]
         if unknown:
@@ -91,10 +94,9 @@ def match_turns(gold: Corpus, predictions: Predictions, missing: str = "error") 
         got = f"{int((have['dialogue_id'] == first).sum())}"
         more = f" ({len(ids)} dialogues have too many turns)" if len(ids) > 1 else ""
         raise CoverageError(f"too many turns{more}", file=file, dialogue=first, expected=expected, got=got)
-    absent = merged["side"] == "left_only"
     warnings = []
-    if absent.any():
-        lacking = merged[absent]
+    if not here.all():
+        lacking = turns[~here].sort_values(["dialogue_id", "turn"])
         got_some = set(have["dialogue_id"])
         whole = [i for i in lacking["dialogue_id"].drop_duplicates() if i not in got_some]
         short = [i for i in lacking["dialogue_id"].drop_duplicates() if i in got_some]
@@ -112,17 +114,28 @@ def match_turns(gold: Corpus, predictions: Predictions, missing: str = "error") 
         warnings.append(
             f"{len(lacking):,} of {len(turns):,} turns have no prediction and were {done} ({what})"
         )
-    scored = merged.assign(predicted=~absent)[["dialogue_id", "turn", "layout", "predicted"]]
-    scored = scored[~absent] if missing == "skip" else scored
-    scored = scored.sort_values(["dialogue_id", "turn"], ignore_index=True)
+    if missing == "skip":
+        order = order[here[order]]
+    scored = turns.assign(predicted=here).take(order).reset_index(drop=True)
     return Coverage(
-        turns=scored.astype({"layout": "int64"}),
-        dialogues_scored=int(scored["dialogue_id"].nunique()),
-        dialogues_in_corpus=len(known),
+        turns=scored,
+        dialogues_scored=len(pd.unique(codes[order])),
+        dialogues_in_corpus=len(pd.unique(codes)),
         turns_scored=len(scored),
         turns_in_corpus=len(turns),
         warnings=tuple(warnings),
     )
+
+
+def _match(turns: pd.DataFrame, have: pd.DataFrame) -> tuple[np.ndarray, ...]:
+    """Tell which turns of each side the other has, the order of the corpus's turns, and its dialogues' codes."""
+    both = pd.concat([turns["dialogue_id"], have["dialogue_id"]], ignore_index=True)
+    codes = pd.factorize(both, sort=True)[0].astype("int64")
+    number = np.concatenate([turns["turn"].to_numpy(), have["turn"].to_numpy()])
+    keys = codes * (int(number.max(initial=0)) + 1) + number
+    ours, theirs = keys[: len(turns)], keys[len(turns) :]
+    order = np.argsort(ours, kind="stable")
+    return contains(distinct(theirs), ours), contains(ours[order], theirs), order, codes[: len(turns)]
 
 
 def _unknown_dialogues(

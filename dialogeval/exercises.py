@@ -16,7 +16,15 @@ from .inspection import slots_table
 from .metrics.state import joint_goal_accuracy, slot_f1, slot_scores
 from .tables import Corpus
 
-__all__ = ["Verdict", "check_empty_turns", "check_joint_goal", "check_most_values", "check_signatures"]
+__all__ = [
+    "Verdict",
+    "check_empty_turns",
+    "check_joint_goal",
+    "check_most_values",
+    "check_signatures",
+    "judge_number",
+    "unanswered",
+]
 
 States = Sequence[Iterable[tuple[str, str, str]]]
 #: Answers given in decimals are right from three digits on.
@@ -84,7 +92,7 @@ def check_joint_goal(answer: object, predictions: States, golds: States) -> Verd
         "That is the number of right turns. Divide it by the number of turns.": right * len(nothing_missed),
     }
     why = "A turn is right only if both sets are equal; one wrong, missing or extra slot costs all of it."
-    return _judge_number(answer, right, slips, why, "Compare the two sets of each turn: are they equal?")
+    return judge_number(answer, right, slips, why, "Compare the two sets of each turn: are they equal?")
 
 
 def check_signatures(answer: object, first: str, second: str) -> Verdict:
@@ -108,7 +116,7 @@ def check_signatures(answer: object, first: str, second: str) -> Verdict:
     Not yet. 'case' is the same in both (keep).
     """
     if answer is ...:
-        return _unanswered()
+        return unanswered()
     one, two = _fields(first), _fields(second)
     if not isinstance(answer, (set, frozenset, list, tuple)) or not all(isinstance(a, str) for a in answer):
         return Verdict(False, 'Give a set of field names, such as {"n", "gold"}.')
@@ -163,7 +171,7 @@ def check_empty_turns(answer: object, corpus: Corpus) -> Verdict:
     }
     why = "These turns are rows of `turns` and not of `states`: a join on the states would lose them unseen."
     hint = "Count the turns that have a state, each once; the others are empty."
-    return _judge_number(answer, right, slips, why, hint)
+    return judge_number(answer, right, slips, why, hint)
 
 
 def check_most_values(answer: object, corpus: Corpus) -> Verdict:
@@ -187,7 +195,7 @@ def check_most_values(answer: object, corpus: Corpus) -> Verdict:
     True
     """
     if answer is ...:
-        return _unanswered()
+        return unanswered()
     slots = slots_table(corpus)
     if not (isinstance(answer, (tuple, list)) and len(answer) == 2):
         return Verdict(
@@ -210,9 +218,33 @@ def check_most_values(answer: object, corpus: Corpus) -> Verdict:
     )
 
 
-def _judge_number(answer: object, right: float, slips: dict[str, float], why: str, hint: str) -> Verdict:
+# For the checks of all lessons --------------------------------------------------------------------
+
+
+def judge_number(answer: object, right: float, slips: dict[str, float], why: str, hint: str) -> Verdict:
+    """Compare a number with the right one, and name the slip that leads to a wrong one.
+
+    Parameters
+    ----------
+    answer : float
+        ``...`` means not answered yet.
+    right : float
+    slips : dict of str to float
+        What to say, by the wrong number that a slip leads to; the first that fits is said.
+    why, hint : str
+        What to say to a right answer, and to one that no slip explains.
+
+    Returns
+    -------
+    Verdict
+
+    Examples
+    --------
+    >>> judge_number(50, 0.5, {}, "Half of them.", "Count again.")
+    Not yet. That is in per cent; give a share between 0 and 1.
+    """
     if answer is ...:
-        return _unanswered()
+        return unanswered()
     number = _as_number(answer)
     if number is None:
         return Verdict(False, f"A number is wanted, not {answer!r}.")
@@ -235,7 +267,14 @@ def _near(a: float, b: float) -> bool:
     return isclose(a, b, rel_tol=0, abs_tol=TOLERANCE)
 
 
-def _unanswered() -> Verdict:
+def unanswered() -> Verdict:
+    """Return the verdict on an exercise that still has its three dots.
+
+    Examples
+    --------
+    >>> unanswered().right
+    False
+    """
     return Verdict(False, "Put your answer in place of the three dots and run the cell again.")
 
 

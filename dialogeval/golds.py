@@ -7,7 +7,7 @@ too, and how many slots each layout knows. A protocol names the version it uses.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -15,7 +15,7 @@ from .errors import UsageError
 from .normalize import normalize_states
 from .tables import Corpus
 
-__all__ = ["GOLDS", "Gold", "accept_alternatives", "gold_of"]
+__all__ = ["GOLDS", "Gold", "accept_alternatives", "gold_of", "in_version"]
 
 _WHERE = ["dialogue_id", "turn", "domain", "slot"]
 #: Domains that DSTC9's scorer leaves out of MultiWOZ-zh: police, hospital, bus.
@@ -121,10 +121,34 @@ def gold_of(corpus: Corpus, version: str, steps: tuple[str, ...]) -> Gold:
     return Gold(
         normalize_states(gold.states, steps),
         normalize_states(gold.alternatives, steps) if len(gold.alternatives) else gold.alternatives,
-        normalize_states(gold.layouts.assign(value="?"), [s for s in steps if s.startswith("slots:")])[
-            ["layout", "domain", "slot"]
-        ],
+        _rename_slots(gold.layouts, [s for s in steps if s.startswith("slots:")]),
     )
+
+
+def in_version(corpus: Corpus, version: str) -> Corpus:
+    """Return the corpus with the states of a gold version; of several acceptable values the first.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    version : str
+        A key of `GOLDS`.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    UsageError
+        The corpus does not have this version.
+
+    Examples
+    --------
+    >>> in_version(Corpus("toy"), "annotated").id
+    'toy/all@unknown'
+    """
+    return corpus if version == "annotated" else replace(corpus, states=GOLDS[version](corpus).states)
 
 
 def accept_alternatives(gold: Gold, predicted: pd.DataFrame) -> pd.DataFrame:
@@ -168,8 +192,15 @@ def ontology_size(corpus: Corpus) -> int:
         30 for MultiWOZ in English, as published; else the slots that the annotation knows.
     """
     slots = corpus.layouts[["domain", "slot"]].drop_duplicates()
-    domains = set(slots["domain"]) | set(corpus.states["domain"])
+    domains = set(slots["domain"]) | set(corpus.states["domain"].unique())
     return 30 if domains and domains <= _MULTIWOZ_DOMAINS else len(slots)
+
+
+def _rename_slots(layouts: pd.DataFrame, steps: list[str]) -> pd.DataFrame:
+    if not steps:
+        return layouts
+    named = normalize_states(layouts.assign(value="?"), steps)[["layout", "domain", "slot"]]
+    return named.drop_duplicates(ignore_index=True)
 
 
 def _without_domains(gold: Gold) -> Gold:

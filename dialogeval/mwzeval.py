@@ -8,12 +8,12 @@ Success and BLEU of protocol ``mwzeval`` are computed from. Known respellings of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 
 import pandas as pd
 
-from .normalize import NOT_FILLED, lookup
+from .normalize import lookup
 
 __all__ = [
     "NO_CONSTRAINT",
@@ -36,6 +36,7 @@ _ROWS_OF = {"departure": "name", "destination": "name", "arrive": "time", "leave
 _SHORT = {"arriveby": "arrive", "leaveat": "leave"}
 _TIME = re.compile(r"(\d{1,2})(?:[:.]?(\d{2}))?(?: ?([ap])\.?m\.?)?")
 _HHMM = re.compile(r"\d\d:\d\d")
+_WITHIN = re.compile(r"(?<!\d)\d\d:\d\d(?!\d)")
 
 
 def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[list[str], tuple[str, ...]]:
@@ -149,10 +150,14 @@ def normalize_value(slot: str, value: str) -> str:
 def normalize_time(value: str) -> str:
     """Write a time of day as HH:MM; what cannot be read comes back without ``by`` or ``after``.
 
+    Systems repeat themselves (``10:00 10:00``): where the whole is no time, the first HH:MM in it is.
+
     Examples
     --------
     >>> [normalize_time(t) for t in ("by 9:15", "0915", "9", "9:15 pm", "12 a.m.", "10:am", "after")]
     ['09:15', '09:15', '09:00', '21:15', '00:00', '10:am', '']
+    >>> normalize_time("10:00 10:00")
+    '10:00'
     """
     value = re.sub(r"^(?:by|after)\b\s*", "", value.strip().lower())
     known = _respellings().get(("time", value))
@@ -160,7 +165,8 @@ def normalize_time(value: str) -> str:
         return known
     match = _TIME.fullmatch(value)
     if not match:
-        return value
+        within = _WITHIN.search(value)
+        return within[0] if within else value
     hour = int(match[1])
     if match[3]:
         hour = hour % 12 + 12 * (match[3] == "p")
@@ -231,8 +237,3 @@ def _retokenizer() -> Callable[[str], str]:
 
     tokenize, detokenize = MosesTokenizer(lang="en").tokenize, MosesDetokenizer(lang="en").detokenize
     return lru_cache(maxsize=200_000)(lambda text: str(detokenize(tokenize(text))))
-
-
-def absent_dropped(states: pd.DataFrame, absent: Sequence[str] = NOT_FILLED) -> pd.DataFrame:
-    """Leave out gold slots that are annotated as not filled."""
-    return states[~states["value"].isin(absent)].reset_index(drop=True)

@@ -34,7 +34,7 @@ NOT_FILLED = ("", "not mentioned", "未提及")
 
 _DONTCARE = re.compile(r"do(es)?(n't| ?nt| n't| not) ?(care|matter)|dontcare|any|不在意")
 _TIME = re.compile(r"(?:(\d{1,2})[:.](\d{2})|(\d{2})(\d{2})|(\d{1,2})(?= ?[ap]\.?m))(?: ?([ap])\.?m\.?)?")
-_ARTICLE = re.compile(r"^the\s+", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(the\s+)+", re.IGNORECASE)
 _PUNCTUATION = re.compile(r"['’`.,!?()\"-]")
 
 
@@ -149,16 +149,25 @@ def check_steps(steps: Iterable[str]) -> tuple[tuple[str, str], ...]:
 def describe_steps(steps: Iterable[str]) -> dict[str, str]:
     """Return what a signature says of the steps: case and space always, others where they act.
 
+    The order is that of the steps, as removing white space before a map is not the same as after it.
+
     Examples
     --------
     >>> describe_steps(["none:drop"])
     {'case': 'keep', 'space': 'keep', 'none': 'drop'}
+    >>> describe_steps(["case:lower", "map:dstc9", "space:remove"])
+    {'case': 'lower', 'map': 'dstc9', 'space': 'remove'}
     """
     acting: dict[str, str] = {"case": "keep", "space": "keep"}
     for name, choice in check_steps(steps):
+        if choice == "keep":
+            continue
         # A step may act twice, such as space:strip before a map and space:remove after it.
         before = acting.get(name, "keep")
-        acting[name] = choice if before == "keep" or choice == before else f"{before}+{choice}"
+        now = choice if before in ("keep", choice) else f"{before}+{choice}"
+        if acting.keys() - {"case", "space"}:
+            acting.pop(name, None)
+        acting[name] = now
     return acting
 
 
@@ -187,8 +196,12 @@ def normalize_value(value: str, steps: Iterable[str]) -> str:
     >>> [normalize_value(v, ["time:hhmm"]) for v in ("9:15", "0915", "9.15 pm", "9 am", "17:15", "7 nights")]
     ['09:15', '09:15', '21:15', '09:00', '17:15', '7 nights']
     """
-    pairs = [(n, c) for n, c in check_steps(steps) if c != "keep" and n in STEPS]
-    return reduce(lambda text, pair: STEPS[pair[0]][pair[1]](text), pairs, value)
+    return _value_function(tuple(steps))(value)
+
+
+def _value_function(steps: tuple[str, ...]) -> Callable[[str], str]:
+    functions = [STEPS[n][c] for n, c in check_steps(steps) if c != "keep" and n in STEPS]
+    return lambda value: reduce(lambda text, function: function(text), functions, value)
 
 
 def normalize_slot(domain: str, slot: str, steps: Iterable[str]) -> str:
@@ -208,7 +221,7 @@ def normalize_slot(domain: str, slot: str, steps: Iterable[str]) -> str:
 
 
 def normalize_states(
-    states: pd.DataFrame, steps: Iterable[str], not_filled: Iterable[str] = NOT_FILLED
+    states: pd.DataFrame, steps: Iterable[str], not_filled: Iterable[str] | None = None
 ) -> pd.DataFrame:
     """Run the steps on a table of states and drop the rows that are then not filled.
 
@@ -217,8 +230,9 @@ def normalize_states(
     states : pandas.DataFrame
         Columns dialogue_id, turn, domain, slot, value; not changed.
     steps : iterable of str
-    not_filled : iterable of str
-        Values that mean "no value" before any step.
+    not_filled : iterable of str, optional
+        Values that mean "no value" before any step: `NOT_FILLED`, or the empty one alone where a
+        step ``map`` has its own table of what means that.
 
     Returns
     -------
@@ -236,9 +250,13 @@ def normalize_states(
     >>> normalize_states(s, ["case:lower", "none:drop"])["value"].tolist()
     ['north']
     """
-    steps, absent = tuple(steps), frozenset(not_filled)
+    steps = tuple(steps)
+    if not_filled is None:
+        not_filled = ("",) if any(s.startswith("map:") and s != "map:keep" for s in steps) else NOT_FILLED
+    absent = frozenset(not_filled)
     codes, values = pd.factorize(states["value"])
-    new = ["" if v in absent else normalize_value(v, steps) for v in values]
+    run = _value_function(steps)
+    new = ["" if v in absent else run(v) for v in values]
     if any(a != b or not b for a, b in zip(values, new, strict=True)):
         states = states.assign(value=pd.Series(new, dtype="str").take(codes).to_numpy())
         states = states[states["value"] != ""].reset_index(drop=True)

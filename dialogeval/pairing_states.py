@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from .coverage import Coverage
@@ -57,7 +58,7 @@ def state_pair(
     if protocol.compare == "annotated-slots" and predictions.format == "dstc9":
         _require_all_slots(predictions, turns, gold.layouts)
     predicted = normalize_states(predictions.states, protocol.steps)
-    warnings = _warnings(corpus, gold, predicted)
+    everywhere = predicted
     if protocol.compare == "annotated-slots":
         predicted = _in_layout(predicted, turns, gold.layouts)
     elif protocol.compare == "gold-domains":
@@ -69,7 +70,9 @@ def state_pair(
         n_slots = turns["layout"].map(gold.layouts.groupby("layout").size()).fillna(0).to_numpy(dtype="int64")
     else:
         n_slots = ontology_size(corpus)
-    return pair_states(turns, gold.states, predicted, n_slots), warnings
+    pair = pair_states(turns, gold.states, predicted, n_slots)
+    counts = _slots_of(pair) if protocol.compare == "all" else _slots(everywhere)
+    return pair, _warnings(corpus, gold, pair, counts)
 
 
 def _in_layout(states: pd.DataFrame, turns: pd.DataFrame, layouts: pd.DataFrame) -> pd.DataFrame:
@@ -99,26 +102,41 @@ def _require_all_slots(predictions: Predictions, turns: pd.DataFrame, layouts: p
         )
 
 
-def _warnings(corpus: Corpus, gold: Gold, predicted: pd.DataFrame) -> tuple[str, ...]:
-    """Say what makes a score low for reasons of naming alone."""
+def _warnings(corpus: Corpus, gold: Gold, pair: StatePair, counts: pd.Series) -> tuple[str, ...]:
+    """Say what makes a score low for reasons of naming alone; ``counts``: predicted values by slot."""
     warnings = []
     where = ["domain", "slot"]
-    known = pd.concat([gold.layouts[where], gold.states[where]]).drop_duplicates()
-    counts = predicted.groupby(where).size().rename("n").reset_index()
-    foreign = counts.merge(known, on=where, how="left", indicator="side")
-    foreign = foreign[foreign["side"] == "left_only"].sort_values(
-        ["n", *where], ascending=[False, True, True]
-    )
+    foreign = counts
+    # One after the other: mostly nothing is left for the larger table.
+    for known in (gold.layouts, gold.states):
+        foreign = foreign[~foreign.index.isin(_slots(known).index)] if len(foreign) else foreign
     if len(foreign):
+        foreign = foreign.rename("n").reset_index().sort_values(["n", *where], ascending=[False, True, True])
         named = ", ".join(f"{r.domain}-{r.slot} ×{r.n:,}" for r in foreign.head(5).itertuples())
         warnings.append(
-            f"{foreign['n'].sum():,} of {len(predicted):,} predicted values stand in {len(foreign)} slots that "
+            f"{foreign['n'].sum():,} of {counts.sum():,} predicted values stand in {len(foreign)} slots that "
             f"{corpus.id} does not have: {named}{', …' if len(foreign) > 5 else ''}"
         )
-    none = [int((side["value"].str.strip().str.lower() == "none").sum()) for side in (gold.states, predicted)]
-    if none[1] > 0.05 * max(len(predicted), 1):
+    is_none = np.array([v.strip().lower() == "none" for v in pair.values], dtype=bool)
+    none = [int(is_none[side.value].sum()) for side in (pair.gold, pair.pred)]
+    if none[1] > 0.05 * max(len(pair.pred.key), 1):
         warnings.append(
             f"{none[1]:,} predicted values are 'none' (gold: {none[0]:,}), which this protocol takes for a value; "
             "one with the step none:drop does not"
         )
     return tuple(warnings)
+
+
+def _slots_of(pair: StatePair) -> pd.Series:
+    """Count predicted triples by (domain, slot)."""
+    n = np.bincount(pair.pred.slot, minlength=len(pair.slots))
+    return pd.Series(n, index=pd.MultiIndex.from_frame(pair.slots))[n > 0]
+
+
+def _slots(states: pd.DataFrame) -> pd.Series:
+    """Count rows by (domain, slot), from integer codes: grouping by strings is several times slower."""
+    domain, domains = pd.factorize(states["domain"])
+    slot, slots = pd.factorize(states["slot"])
+    n = np.bincount(domain * len(slots) + slot, minlength=len(domains) * len(slots))
+    every = pd.MultiIndex.from_product([domains, slots], names=["domain", "slot"])
+    return pd.Series(n, index=every)[n > 0]

@@ -13,6 +13,7 @@ import pandas as pd
 from .coverage import Coverage
 from .errors import UsageError
 from .metrics.pairs import TextPair
+from .mwzeval import normalize_responses
 from .protocols import Protocol, check_text_steps
 from .tables import Corpus, Predictions
 
@@ -58,12 +59,18 @@ def text_pair(
     where = ["dialogue_id", "turn"]
     both = coverage.turns[where].merge(references[[*where, "reference"]], on=where, how="left")
     both = both.merge(predictions.responses, on=where, how="left")
+    both = both.merge(predictions.turns.reset_index(names="order"), on=where, how="left")
     reference, said = normalize_texts(
         both["reference"].fillna("").tolist(), protocol.text_steps, "references"
     )
     response, warned = normalize_texts(both["response"].fillna("").tolist(), protocol.text_steps, "responses")
     pair = TextPair(
-        both["dialogue_id"].tolist(), both["turn"].tolist(), reference, response, protocol.tokenizer
+        both["dialogue_id"].tolist(),
+        both["turn"].tolist(),
+        reference,
+        response,
+        protocol.tokenizer,
+        both["order"].tolist(),
     )
     return pair, (*said, *warned, *_style_warnings(reference, response))
 
@@ -77,7 +84,8 @@ def normalize_texts(
     ----------
     texts : list of str
     steps : sequence of str
-        ``placeholders:canonical``, ``case:lower`` (or ``:keep``), run in this order.
+        ``placeholders:canonical``, ``case:lower`` (or ``:keep``), run in this order; ``mwzeval:moses``
+        stands for both and more, see `dialogeval.mwzeval.normalize_responses`.
     what : str
         How warnings call the texts.
 
@@ -97,6 +105,8 @@ def normalize_texts(
     (['the NAME is nice'], ())
     """
     check_text_steps(steps)
+    if "mwzeval:moses" in steps:
+        return normalize_responses(texts, what)
     from .placeholders import canonicalize_placeholders, count_unbalanced, fold_case, unknown_notes
 
     warnings: list[str] = []

@@ -20,8 +20,10 @@ from .metrics import Metric
 from .metrics.change import CHANGE_METRICS
 from .metrics.fuzzy import FUZZY_METRICS
 from .metrics.goal import GOAL_METRICS
+from .metrics.richness import RICHNESS_METRICS
 from .metrics.slots import DSTC9_METRICS, SLOT_METRICS
 from .metrics.state import STATE_METRICS
+from .metrics.task import TASK_METRICS
 from .metrics.text import TEXT_METRICS
 from .normalize import check_steps
 
@@ -43,7 +45,7 @@ MISSING = ("error", "empty", "skip")
 #: Which predicted slots are looked at.
 COMPARE = ("all", "annotated-slots", "gold-domains")
 #: Steps for texts, by name and choice.
-TEXT_STEPS = {"placeholders": ("keep", "canonical"), "case": ("keep", "lower")}
+TEXT_STEPS = {"placeholders": ("keep", "canonical"), "case": ("keep", "lower"), "mwzeval": ("moses",)}
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,8 @@ class Protocol:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """What is scored: ``state``, ``text`` or both, in the order of the metrics."""
-        return tuple(dict.fromkeys(m.task for m in self.resolve_metrics()))
+        """What is scored: ``state``, ``text``, ``task``, in the order of the metrics."""
+        return tuple(dict.fromkeys(part.task for m in self.resolve_metrics() for part in m.sources))
 
     def resolve_metrics(self) -> tuple[Metric, ...]:
         """Return the metrics themselves.
@@ -171,7 +173,7 @@ def metric_table() -> dict[str, Metric]:
     >>> "joint_goal_accuracy" in metric_table()
     True
     """
-    return {**STATE_METRICS, **SLOT_METRICS, **CHANGE_METRICS, **TEXT_METRICS, **GOAL_METRICS}
+    return {**STATE_METRICS, **SLOT_METRICS, **CHANGE_METRICS, **TEXT_METRICS, **GOAL_METRICS, **RICHNESS_METRICS, **TASK_METRICS}
 
 
 _MICRO = ("slot_precision", "slot_recall", "slot_f1_micro")
@@ -179,6 +181,11 @@ _FAMILY = (*STATE_METRICS, *SLOT_METRICS, *CHANGE_METRICS)
 _BLEU = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "bleu_4_sentence")
 _DISTINCT = ("distinct_1", "distinct_2", "distinct_utterances")
 _GOAL = ("goal_precision", "goal_recall", "goal_f1")
+_DOMAINS = ("restaurant", "hotel", "attraction", "train", "taxi")
+_MWZEVAL = (
+    *("bleu", "inform", "success", "combined"),
+    *(f"{rate}/{domain}" for rate in ("inform", "success") for domain in _DOMAINS),
+)
 _DELEX = ("placeholders:canonical", "case:lower")
 _DSTC9: dict[str, Any] = {
     "metrics": tuple(DSTC9_METRICS.values()),
@@ -234,10 +241,11 @@ PROTOCOLS: dict[str, Protocol] = {
         ),
         Protocol(
             "mwzeval",
-            tuple(FUZZY_METRICS.values()),
+            (*_MWZEVAL, *RICHNESS_METRICS, *FUZZY_METRICS.values()),
             steps=("case:lower", "slots:multiwoz22", "time:hhmm"),
+            text_steps=("mwzeval:moses",),
             missing="skip",
-            title="fuzzy values (partial ratio above 95), slots matched one by one",
+            title="the MultiWOZ leaderboard: BLEU, Inform, Success, richness, and states with fuzzy values",
             source="Nekvinda & Dušek 2021 (MultiWOZ_Evaluation), arXiv:2106.05555",
         ),
         Protocol(

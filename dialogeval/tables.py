@@ -104,6 +104,9 @@ class Source:
         Checksum of its bytes.
     repository, commit, licence : str
         As in the catalog; empty for files it does not know.
+    folder : str
+        Folder or archive on this machine that the file was read from, where further files of the
+        corpus (its venue database) lie; no part of the corpus's identity.
 
     Examples
     --------
@@ -116,6 +119,7 @@ class Source:
     repository: str = ""
     commit: str = ""
     licence: str = ""
+    folder: str = field(default="", repr=False, compare=False)
 
     @property
     def version(self) -> str:

@@ -181,3 +181,125 @@ def test_parts_of_a_real_system(real_data) -> None:
     assert by_domain(scores)[["tp", "fp", "fn"]].sum().tolist() == whole[["tp", "fp", "fn"]].tolist()
     assert by_turn(scores)["turns"].sum() == 7372
     assert isinstance(by_slot(scores).index, pd.MultiIndex)
+
+
+# One function for every breakdown -------------------------------------------------------------------
+
+COUNTS = ["gold", "predicted", "tp", "fp", "fn"]
+
+
+@given(
+    DIALOGUES,
+    st.sampled_from(["domain", "slot", "seen_value", "turn", "domains", "type", "language", "corpus"]),
+)
+def test_parts_add_up_to_the_whole(dialogues: list, by: str) -> None:
+    scores = state_scores(dialogues)
+    part = scores.by(by, training=scores.gold if by == "seen_value" else None)
+    whole = scores.counts[count_triples].sum()
+    assert part.iloc[-1][["tp", "fp", "fn"]].tolist() == whole[["tp", "fp", "fn"]].tolist()
+    for column in part.attrs["additive"]:
+        assert part[column].iloc[:-1].sum() == part[column].iloc[-1]
+    assert set(COUNTS) <= set(part.attrs["additive"])
+    assert "add up to the row 'all'" in part.attrs["caption"]
+    for key in set(scores.table.index) & set(part.columns):
+        assert part[key].iloc[-1] == pytest.approx(scores[key])
+
+
+@given(DIALOGUES)
+def test_groups_of_dialogues_equal_scores_of_the_dialogues_alone(dialogues: list) -> None:
+    scores = state_scores(dialogues)
+    part = scores.by("domains")
+    amounts = [len({domain for gold, _ in turns for domain, _, _ in gold}) for turns in dialogues]
+    assert list(part.index) == [*map(str, sorted(set(amounts))), "all"]
+    for amount in set(amounts):
+        alone = state_scores([turns for turns, n in zip(dialogues, amounts, strict=True) if n == amount])
+        for key in alone.table.index:
+            assert part.at[str(amount), key] == pytest.approx(alone[key])
+
+
+@given(DIALOGUES)
+def test_accuracy_of_a_domain_equals_a_loop(dialogues: list) -> None:
+    part = state_scores(dialogues).by("domain")
+    turns = [turn for dialogue in dialogues for turn in dialogue]
+    for domain in part.index[:-1]:
+        sides = [({x for x in g if x[0] == domain}, {x for x in p if x[0] == domain}) for g, p in turns]
+        sides = [(g, p) for g, p in sides if g or p]
+        assert part.at[domain, "turns"] == len(sides)
+        assert part.at[domain, "joint_goal_accuracy"] == pytest.approx(np.mean([g == p for g, p in sides]))
+
+
+def test_seen_values() -> None:
+    gold = {("hotel", "area", "a"), ("hotel", "day", "b")}
+    scores = state_scores([[(gold, {("hotel", "area", "a"), ("hotel", "day", "c")})]])
+    training = Corpus(
+        "train", states=table("states", [("x", 0, "hotel", "area", "a"), ("x", 0, "hotel", "day", "c")])
+    )
+    part = scores.by("seen_value", training=training)
+    assert part.loc["seen", COUNTS].tolist() == [1, 2, 1, 1, 0]
+    assert part.loc["unseen", COUNTS].tolist() == [1, 0, 0, 0, 1]
+    with pytest.raises(UsageError, match="trained on"):
+        scores.by("seen_value")
+
+
+def test_types_of_crosswoz_stand_in_their_order() -> None:
+    gold = de.load_corpus("sample/crosswoz_en")
+    part = de.score(gold, gold, "dstc9", resamples=0).by("type")
+    assert list(part.index) == ["S", "M", "M+T", "CM", "CM+T", "all"]
+    assert part["dialogues"].iloc[:-1].sum() == part["dialogues"].iloc[-1] == 60
+    multiwoz = de.load_corpus("sample/multiwoz")
+    part = de.score(multiwoz, multiwoz, "trade", resamples=0).by("type")
+    assert list(part.index) == ["single", "multi", "all"]
+
+
+def test_several_corpora_in_one_table() -> None:
+    english, chinese = (de.load_corpus(f"sample/{name}") for name in ("crosswoz_en", "crosswoz"))
+    results = [de.score(c, c, "lin2021", resamples=0) for c in (english, chinese)]
+    part = de.breakdown(results, "language")
+    assert list(part.index) == ["en", "zh", "all"]
+    assert part.at["all", "turns"] == len(english.turns) + len(chinese.turns)
+    assert part["joint_goal_accuracy"].tolist() == [1, 1, 1]
+    together = de.breakdown(results, "slot")
+    assert together[COUNTS].iloc[:-1].sum().tolist() == together[COUNTS].iloc[-1].tolist()
+    other = de.score(english, english, "dstc9", resamples=0)
+    with pytest.raises(UsageError, match="one protocol"):
+        de.breakdown([results[0], other], "language")
+
+
+def test_groups_of_your_own() -> None:
+    right, wrong = (set(), set()), (set(), {("hotel", "area", "a")})
+    scores = state_scores([[right], [wrong, wrong], [right]])
+    part = scores.by(pd.Series({"d0": "easy", "d1": "hard", "d2": "easy"}, name="level"))
+    assert part["joint_goal_accuracy"].to_dict() == {"easy": 1, "hard": 0, "all": 0.5}
+    assert part.index.name == "level"
+    with pytest.raises(UsageError, match="2 scored dialogues have no group"):
+        scores.by(pd.Series({"d1": "hard"}))
+    with pytest.raises(UnknownNameError, match="did you mean"):
+        scores.by("domian")
+
+
+def test_texts_have_parts_but_for_types_and_triples() -> None:
+    gold = de.load_corpus("sample/multiwoz")
+    scores = de.score(gold, de.as_predictions(gold), "lai2019", resamples=0)
+    part = scores.by("domains")
+    assert part["dialogues"].iloc[:-1].sum() == 60
+    assert part.at["all", "bleu_4"] == pytest.approx(scores["bleu_4"])
+    assert part.attrs["left_out"] == ["distinct_1", "distinct_2", "distinct_utterances"]
+    assert "goal_f1" in part and "goal_f1" not in scores.by("turn")
+    with pytest.raises(UsageError, match="score under a protocol for states"):
+        scores.by("domain")
+
+
+def test_parts_of_real_systems(real_data, real_cases) -> None:
+    gold = de.load_corpus("multiwoz21", "test", home=real_data)
+    training = de.load_corpus("multiwoz21", "val", home=real_data)
+    pred = de.load_predictions(real_cases / "states" / "pptod.jsonl.gz")
+    for protocol in ("trade", "mwzeval", "convlab-filtered"):
+        scores = de.score(gold, pred, protocol, missing="skip", resamples=0)
+        whole = count_triples(scores.pair).sum()
+        for by in ("domain", "slot", "turn", "domains", "type", "seen_value"):
+            part = scores.by(by, training=training)
+            assert part[COUNTS].iloc[:-1].sum().tolist() == part[COUNTS].iloc[-1].tolist()
+            assert part[["tp", "fp", "fn"]].iloc[-1].tolist() == whole[["tp", "fp", "fn"]].tolist()
+            if by in ("turn", "domains", "type"):
+                for key in scores.table.index:
+                    assert part.at["all", key] == pytest.approx(scores[key], abs=1e-12)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import exp
 from pathlib import Path
 from random import Random
@@ -208,7 +208,7 @@ def test_bounds_and_gold_against_itself(rows: slow.Dialogues) -> None:
 
 @given(st.lists(st.lists(state, min_size=1, max_size=6), min_size=1, max_size=4))
 def test_granular_change_accuracy_of_gold_is_one_unless_a_slot_is_emptied(rows: list[list[set]]) -> None:
-    lost = any({t[:2] for t in a} - {t[:2] for t in b} for d in rows for a, b in zip(d, d[1:], strict=False))
+    lost = any({t[:2] for t in a} - {t[:2] for t in b} for d in rows for a, b in pairwise(d))
     counts = count_changes(pair_of([[(g, g) for g in dialogue] for dialogue in rows])).sum()
     # The published procedure counts a slot that both sides empty as correct, and as missed once more.
     assert (counts["gca_missed"] > 0) == lost

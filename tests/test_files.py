@@ -21,7 +21,7 @@ def zipped(**members: str) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in members.items():
-            archive.writestr(name.replace("|", "/"), text)
+            archive.writestr(zipfile.ZipInfo(name.replace("|", "/")), text, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 

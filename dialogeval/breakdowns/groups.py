@@ -180,7 +180,9 @@ def _dialogue_labels(scores: Scores, by: str, ids: pd.Series) -> pd.Series:
 
 def _own_labels(labels: pd.Series, ids: pd.Series) -> pd.Series:
     if not labels.index.is_unique or labels.index.nlevels > 1:
-        raise UsageError("own groups", expected="one label for each dialogue id", got="a repeated or double index")
+        raise UsageError(
+            "own groups", expected="one label for each dialogue id", got="a repeated or double index"
+        )
     lacking = sorted(set(ids) - set(labels.dropna().index))
     if lacking:
         raise UsageError(

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import UnknownNameError, UsageError
-from ..metrics.state import count_triples, micro_f1, precision, recall
 from ..metrics import ratio
+from ..metrics.state import count_triples, micro_f1, precision, recall
 from ..scoring import Scores
 from ..tables import Corpus
 from .groups import DIALOGUE_GROUPS, TRIPLE_GROUPS, TURN_GROUPS, group_labels, sort_groups, triple_sums
@@ -120,12 +120,12 @@ def _by_triples(
     if by != "seen_value":
         most = (-(parts["tp"] + parts["fn"])).sort_values(kind="stable").index
         parts = parts.loc[most]
-    whole = pd.DataFrame([whole for _, whole in counted]).sum()
-    last = (ALL, "") if len(names) > 1 else ALL
-    index = pd.Index([*parts.index, last], name=by) if len(names) == 1 else None
-    if index is None:
-        index = pd.MultiIndex.from_tuples([*parts.index, last], names=names)
-    sums = {c: np.append(parts[c].to_numpy(), whole[c]).astype("int64") for c in parts}
+    whole = {name: sum(w[name] for _, w in counted) for name in map(str, parts.columns)}
+    if len(names) == 1:
+        index = pd.Index([*parts.index, ALL], name=by, dtype="str")
+    else:
+        index = pd.MultiIndex.from_tuples([*parts.index.to_list(), (ALL, "")], names=names)
+    sums = {name: np.append(parts[name].to_numpy(), total).astype("int64") for name, total in whole.items()}
     columns = _triple_columns(sums)
     rates = {"slot_precision": precision, "slot_recall": recall, "slot_f1_micro": micro_f1}
     columns |= {key: value(sums) for key, value in rates.items()}
@@ -142,7 +142,7 @@ def _by_turns(results: list[Scores], by: str | pd.Series) -> tuple[pd.DataFrame,
     columns = {name: size[name].astype("int64") for name in ("dialogues", "turns")}
     additive = ["turns"] if isinstance(by, str) and by in TURN_GROUPS else ["dialogues", "turns"]
     if all("state" in s.pairs for s in results):
-        sums = _grouped(results, labels, lambda s: count_triples(s.pairs["state"]), groups)
+        sums = _grouped([count_triples(s.pairs["state"]) for s in results], labels, groups)
         columns |= _triple_columns({c: sums[c].astype("int64") for c in ("tp", "fp", "fn")})
         additive += _TRIPLES
     left_out = []
@@ -154,7 +154,8 @@ def _by_turns(results: list[Scores], by: str | pd.Series) -> tuple[pd.DataFrame,
             left_out.append(metric.key)
             continue
         if counts not in done:
-            done[counts] = _grouped(results, labels, lambda s, f=counts: s.counts[f], groups)
+            frames = [s.counts[counts] for s in results]
+            done[counts] = _grouped(frames, labels, groups)
         columns[metric.key] = np.broadcast_to(metric.value(done[counts]), len(groups) + 1)
     name = by if isinstance(by, str) else str(by.name or "group")
     index = pd.Index([*map(str, groups), ALL], name=name, dtype="str")
@@ -168,26 +169,19 @@ def _sizes(labels: pd.Series) -> tuple[pd.DataFrame, pd.Series]:
     return parts, pd.Series({"dialogues": table["id"].nunique(), "turns": len(table)})
 
 
-def _grouped(
-    results: list[Scores], labels: list[pd.Series], counts: Callable[[Scores], pd.DataFrame], groups: list
-) -> dict[str, np.ndarray]:
+def _grouped(frames: list[pd.DataFrame], labels: list[pd.Series], groups: list) -> dict[str, np.ndarray]:
     """Sum counts by group; the last entry is the sum of all, taken from the counts themselves."""
-    parts, wholes = [], []
-    for scores, label in zip(results, labels, strict=True):
-        frame = counts(scores)
+    parts = []
+    for frame, label in zip(frames, labels, strict=True):
         if frame.index.nlevels == 1:  # of whole dialogues: all turns of one have its label
-            first = label.groupby(level="dialogue_id").first()
-            group = first.reindex(frame.index)
-        else:
-            group = label.reindex(frame.index)
-        parts.append(frame.groupby(group.to_numpy()).sum())
-        wholes.append(frame.sum())
-    return _total(parts, wholes, groups)
+            label = label.groupby(level="dialogue_id").first()
+        parts.append(frame.groupby(label.reindex(frame.index).to_numpy()).sum())
+    return _total(parts, [frame.sum() for frame in frames], groups)
 
 
 def _total(parts: list[pd.DataFrame], wholes: list[pd.Series], groups: list) -> dict[str, np.ndarray]:
     summed = pd.concat(parts).groupby(level=0).sum().reindex(groups).fillna(0)
-    whole = pd.concat(wholes, axis=1).sum(axis=1)
+    whole = pd.concat(wholes, axis=1).sum(axis=1).to_dict()
     return {str(c): np.append(summed[c].to_numpy(dtype=float), whole[c]) for c in summed}
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import UsageError
 from ..metrics.state import micro_f1, precision, recall
 from ..metrics.states import StatePair, Triples
 from ..scoring import Scores
+from .groups import state_pair_of
 
 __all__ = ["ERROR_KINDS", "by_domain", "by_slot", "by_turn", "frequent_errors", "state_errors"]
 
@@ -84,7 +84,7 @@ def by_domain(scores: Scores) -> pd.DataFrame:
     >>> list(_by_slot(pair_states_from_lists([set()], [{("hotel", "area", "north")}]))["fn"])
     [1]
     """
-    counts = _by_slot(_state_pair(scores)).groupby(level="domain").sum()
+    counts = _by_slot(state_pair_of(scores)).groupby(level="domain").sum()
     return _with_rates(counts)
 
 
@@ -112,7 +112,7 @@ def by_slot(scores: Scores) -> pd.DataFrame:
     >>> _by_slot(pair_states_from_lists([{("hotel", "area", "n")}], [{("hotel", "area", "n")}]))["tp"].tolist()
     [1]
     """
-    return _with_rates(_by_slot(_state_pair(scores)))
+    return _with_rates(_by_slot(state_pair_of(scores)))
 
 
 def state_errors(scores: Scores) -> pd.DataFrame:
@@ -147,7 +147,7 @@ def state_errors(scores: Scores) -> pd.DataFrame:
     >>> _errors(pair)[["slot", "kind", "gold", "predicted"]].values.tolist()
     [['area', 'wrong value', 'north', 'south']]
     """
-    return _errors(_state_pair(scores))
+    return _errors(state_pair_of(scores))
 
 
 def frequent_errors(scores: Scores, most: int = 10) -> pd.DataFrame:
@@ -196,15 +196,6 @@ def frequent_errors(scores: Scores, most: int = 10) -> pd.DataFrame:
 # Helpers ------------------------------------------------------------------------------------------
 
 
-def _state_pair(scores: Scores) -> StatePair:
-    if "state" not in scores.pairs:
-        raise UsageError(
-            f"protocol {scores.protocol.name} scores responses, which have no slots",
-            mend="score under a protocol for states, such as lin2021",
-        )
-    return scores.pairs["state"]
-
-
 def _by_slot(pair: StatePair) -> pd.DataFrame:
     size = len(pair.slots)
 
@@ -232,29 +223,49 @@ def _with_rates(counts: pd.DataFrame) -> pd.DataFrame:
     return table[(table["gold"] > 0) | (table["predicted"] > 0)]
 
 
-def _errors(pair: StatePair) -> pd.DataFrame:
-    fn = _unmatched(pair.gold.take(~pair.gold_in_pred), "gold")
-    fp = _unmatched(pair.pred.take(~pair.pred_in_gold), "predicted")
+def paired_errors(pair: StatePair) -> pd.DataFrame:
+    """Put the unmatched values of both sides side by side, slot by slot, as codes.
+
+    Returns ``row`` (turn), ``code`` (slot), ``gold`` and ``predicted`` (values; −1 for none), sorted.
+    """
+    fn = _unmatched(pair, pair.gold.take(~pair.gold_in_pred), "gold")
+    fp = _unmatched(pair, pair.pred.take(~pair.pred_in_gold), "predicted")
     both = fn.merge(fp, on=["row", "code", "rank"], how="outer").sort_values(["row", "code", "rank"])
-    only_gold, only_predicted = both["predicted"].isna(), both["gold"].isna()
+    return both.fillna(-1).astype("int64").drop(columns="rank").reset_index(drop=True)
+
+
+def decode_errors(pair: StatePair, coded: pd.DataFrame) -> pd.DataFrame:
+    """Replace codes of turns, slots and values by what they stand for; no value is the empty string."""
     values = np.append(np.asarray(pair.values, dtype=object), "")
-    row, code = both["row"].to_numpy(dtype="int64"), both["code"].to_numpy(dtype="int64")
-    kind = np.select([only_gold, only_predicted], ["missed", "spurious"], "wrong value")
+    row, code = coded["row"].to_numpy(), coded["code"].to_numpy()
     columns = {
         "dialogue_id": pair.index.get_level_values("dialogue_id").to_numpy()[row],
         "turn": pair.index.get_level_values("turn").to_numpy()[row],
         "domain": pair.slots["domain"].to_numpy()[code],
         "slot": pair.slots["slot"].to_numpy()[code],
-        "kind": kind,
-        "gold": values[both["gold"].fillna(-1).to_numpy(dtype="int64")],
-        "predicted": values[both["predicted"].fillna(-1).to_numpy(dtype="int64")],
+        "gold": values[coded["gold"].to_numpy()],
+        "predicted": values[coded["predicted"].to_numpy()],
     }
     return pd.DataFrame(
         {n: pd.Series(c, dtype="int64" if n == "turn" else "str") for n, c in columns.items()}
     )
 
 
-def _unmatched(triples: Triples, side: str) -> pd.DataFrame:
-    """Number the values of one slot and turn, so that the first of both sides are one wrong value."""
+def plain_kinds(coded: pd.DataFrame) -> np.ndarray:
+    """Tell missed, spurious and wrong values apart."""
+    return np.select([coded["predicted"] < 0, coded["gold"] < 0], ["missed", "spurious"], "wrong value")
+
+
+def _errors(pair: StatePair) -> pd.DataFrame:
+    coded = paired_errors(pair)
+    table = decode_errors(pair, coded)
+    table.insert(4, "kind", pd.Series(plain_kinds(coded), dtype="str"))
+    return table
+
+
+def _unmatched(pair: StatePair, triples: Triples, side: str) -> pd.DataFrame:
+    """Number the values of one slot and turn by the alphabet: the first of both sides are one wrong value."""
     table = pd.DataFrame({"row": triples.turn, "code": triples.slot, side: triples.value})
+    place = np.argsort(np.argsort(pair.values))[triples.value] if len(pair.values) else triples.value
+    table = table.iloc[np.lexsort((place, triples.slot, triples.turn))]
     return table.assign(rank=table.groupby(["row", "code"]).cumcount())

@@ -110,6 +110,7 @@ def _load_known(name: str, split: str, home: str | os.PathLike[str] | None, gold
         repository=first.repository,
         commit="" if notes else first.commit,
         licence=entry.licence,
+        folder=str(path.parent),
     )
     described = {"name": name, "version": entry.version, "split": split, "language": entry.language}
     parts = [part for part in _SIDE_FILES if part in entry.files]
@@ -136,12 +137,13 @@ def _load_path(path: Path, split: str, gold: str) -> Corpus:
         if dialogues and "ontology.json" in by_name:
             raw = _parse(members[dialogues](), path)
             ontology = _parse(members[by_name["ontology.json"]](), path)
-            source = Source(path=path.name, sha256=hashlib.sha256(data).hexdigest())
+            source = Source(path=path.name, sha256=hashlib.sha256(data).hexdigest(), folder=str(path))
             return unified.read(
                 raw, **described | {"language": "en"}, source=source, file=path, ontology=ontology
             )
     raw = _parse(unpack(data, path), path)
-    source = Source(path=path.name, sha256=hashlib.sha256(data).hexdigest())
+    digest = hashlib.sha256(data).hexdigest()
+    source = Source(path=path.name, sha256=digest, folder=str(path.parent))
     family = _recognize(raw, path)
     # A file of one split is that split, whatever the default of the argument says.
     described["split"] = split if family == "unified" else _split_of(path)
@@ -171,7 +173,7 @@ def _load_folder(path: Path, split: str, gold: str, described: dict[str, str]) -
         data = read_bytes(part)
         digest.update(data)
         raws.append(_parse(data, part))
-    source = Source(path=path.name, sha256=digest.hexdigest())
+    source = Source(path=path.name, sha256=digest.hexdigest(), folder=str(path))
     return _read(_recognize(raws[0], parts[0]), raws, described, source, parts[0], gold, _side_files(path))
 
 
@@ -200,7 +202,8 @@ def _load_official(
     if unknown:
         raise CorpusError("listed but not in data.json", file=path, dialogue=min(unknown))
     keep = set(raw) - lists["test"] - lists["val"] if split == "train" else lists[split]
-    source = Source(path=path.name, sha256=hashlib.sha256(members[by_name["data.json"]]()).hexdigest())
+    digest = hashlib.sha256(members[by_name["data.json"]]()).hexdigest()
+    source = Source(path=path.name, sha256=digest, folder=str(path))
     chosen = {i: d for i, d in raw.items() if i in keep}
     return multiwoz.read(chosen, **described | {"language": "en"}, source=source, file=path)
 

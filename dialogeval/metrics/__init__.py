@@ -37,7 +37,7 @@ class Metric:
     value : callable
         ``value(sums)`` returns the score from the sums of those columns; it works on arrays of
         sums (one entry a resample) as on single ones.
-    unit : {"fraction", "per cent", "tokens", "types", "bits"}
+    unit : {"fraction", "per cent", "tokens", "types", "bits", "points"}
     better : {"higher", "lower", "neither"}
     source : str
         Paper or card that defines it.
@@ -46,8 +46,11 @@ class Metric:
         replacement, so they may only be jackknifed.
     options : tuple of (name, choice)
         Switches of the definition, carried in the signature.
-    task : {"state", "text"}
-        What ``counts`` takes: a `StatePair` or a `TextPair`.
+    task : {"state", "text", "task"}
+        What ``counts`` takes: a `StatePair`, a `TextPair` or a `TaskPair`.
+    parts : tuple of Metric
+        For a score made of other scores, such as ``combined``: ``value`` takes the sums of all their
+        counts, and ``counts`` and ``task`` are those of the first.
 
     Examples
     --------
@@ -66,6 +69,12 @@ class Metric:
     resample: str = "bootstrap"
     options: tuple[tuple[str, str], ...] = ()
     task: str = "state"
+    parts: tuple[Metric, ...] = ()
+
+    @property
+    def sources(self) -> tuple[Metric, ...]:
+        """The metrics whose counts the value is made of: itself, or its parts."""
+        return self.parts or (self,)
 
     def __repr__(self) -> str:
         return f"Metric({self.key})"

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from . import Metric, Sums, ratio
-from .states import StatePair, Triples, contains
+from .states import StatePair, Triples, contains, distinct
 
 __all__ = [
     "CHANGE_METRICS",
@@ -138,12 +138,13 @@ def _slot_histories(pair: StatePair) -> tuple[np.ndarray, ...]:
     def first_mention(side: Triples) -> tuple[np.ndarray, np.ndarray]:
         group = pair.dialogue[side.turn] * width + side.slot
         order = np.argsort(group, kind="stable")  # triples come in the order of turns
-        keys, at = np.unique(group[order], return_index=True)
-        return keys, side.turn[order][at]
+        group = group[order]
+        first = np.r_[True, group[1:] != group[:-1]] if len(group) else np.zeros(0, bool)
+        return group[first], side.turn[order][first]
 
     gold_keys, gold_from = first_mention(pair.gold)
     pred_keys, pred_from = first_mention(pair.pred)
-    keys = np.union1d(gold_keys, pred_keys)
+    keys = distinct(np.concatenate([gold_keys, pred_keys]))
     never = len(pair)
     since = {}
     for name, known, start in (("gold", gold_keys, gold_from), ("pred", pred_keys, pred_from)):
@@ -159,13 +160,17 @@ def _slot_histories(pair: StatePair) -> tuple[np.ndarray, ...]:
 
 
 def _values(pair: StatePair, side: Triples, spot: np.ndarray) -> np.ndarray:
-    """Look up the value of (turn, slot) keys; of several values the last one counts."""
+    """Look up the value of (turn, slot) keys; of several values the last one counts.
+
+    A value ``none``, where a protocol keeps it, is what an absent slot has.
+    """
     keys = pair.slot_key(side)
     if not len(keys):
         return np.full(len(spot), _NONE)
     at = np.searchsorted(keys, spot, side="right") - 1
     at[at < 0] = 0
-    return np.where(keys[at] == spot, side.value[at], _NONE)
+    found = (keys[at] == spot) & (pair.values != "none")[side.value[at]]
+    return np.where(found, side.value[at], _NONE)
 
 
 def granular_change_accuracy(sums: Sums) -> Any:

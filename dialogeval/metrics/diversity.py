@@ -21,7 +21,7 @@ from .ngrams import ngram_codes
 from .pairs import TextPair
 from .tokens import check_texts, encode
 
-__all__ = ["DIVERSITY_METRICS", "delete_one_sums", "distinct_counts", "distinct_n", "distinct_utterances"]
+__all__ = ["DIVERSITY_METRICS", "count_types", "delete_one_sums", "distinct_counts", "distinct_n", "distinct_utterances"]
 
 _OWN = "_own"
 _LEVELS = ("ngram", "token")
@@ -134,8 +134,8 @@ def distinct_counts(pair: TextPair) -> pd.DataFrame:
     columns: dict[str, np.ndarray] = {}
     for n in (1, 2):
         grams, text = ngram_codes(codes, lengths, n)
-        columns |= _count_types(f"distinct_{n}", grams, dialogue[text], len(ids))
-    columns |= _count_types("distinct_utterances", utterances, dialogue, len(ids))
+        columns |= count_types(f"distinct_{n}", grams, dialogue[text], len(ids))
+    columns |= count_types("distinct_utterances", utterances, dialogue, len(ids))
     return pd.DataFrame(columns, index=pd.Index(ids, dtype="str", name="dialogue_id"))
 
 
@@ -177,7 +177,7 @@ def _spread(inverse: np.ndarray, codes: np.ndarray, lengths: np.ndarray) -> tupl
     return codes[at], spread
 
 
-def _count_types(
+def count_types(
     name: str, items: np.ndarray, dialogue: np.ndarray, n_dialogues: int
 ) -> dict[str, np.ndarray]:
     """Count items, first occurrences of types and types of its own, by dialogue."""

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from . import Metric, Sums, ratio
-from .states import StatePair, contains
+from .states import StatePair, contains, distinct
 
 __all__ = ["FUZZY_METRICS", "THRESHOLD", "count_fuzzy"]
 
@@ -41,10 +41,10 @@ def count_fuzzy(pair: StatePair) -> pd.DataFrame:
     both = pd.DataFrame({"key": gold_key, "gold": pair.gold.value}).merge(
         pd.DataFrame({"key": pred_key, "pred": pair.pred.value}), on="key"
     )
-    matching = np.unique(
+    matching = distinct(
         both["key"].to_numpy()[_matches(pair, both["gold"].to_numpy(), both["pred"].to_numpy())]
     )
-    gold_slots, pred_slots = np.unique(gold_key), np.unique(pred_key)
+    gold_slots, pred_slots = distinct(gold_key), distinct(pred_key)
     width, n = max(len(pair.slots), 1), len(pair)
 
     def per_turn(keys: np.ndarray) -> np.ndarray:

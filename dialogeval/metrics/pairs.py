@@ -27,6 +27,9 @@ class TextPair:
     references, responses : sequence of str, length n
     tokenizer : str
         Name of the tokenisation, as it stands in the signature; ``space`` splits on white space.
+    order : sequence of int, length n, optional
+        Where each turn stands in the prediction file, for the one score that depends on it (windows of
+        the mean segmental type-token ratio).
 
     Examples
     --------
@@ -39,6 +42,7 @@ class TextPair:
     references: Sequence[str]
     responses: Sequence[str]
     tokenizer: str = "space"
+    order: Sequence[int] | None = None
 
     @cached_property
     def index(self) -> pd.MultiIndex:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from . import Metric, Sums, ratio
 from .state import STATE_METRICS, count_triples, micro_f1, precision, recall
-from .states import StatePair, contains
+from .states import StatePair, contains, distinct
 
 __all__ = ["DSTC9_METRICS", "SLOT_METRICS", "count_average_goal", "count_relative_slots", "count_slot_errors"]
 
@@ -33,7 +33,7 @@ def count_slot_errors(pair: StatePair) -> pd.DataFrame:
     """
     missed = pair.gold.take(~pair.gold_in_pred)
     wrong = pair.pred.take(~pair.pred_in_gold)
-    fresh = ~contains(np.unique(pair.slot_key(missed)), pair.slot_key(wrong))
+    fresh = ~contains(distinct(pair.slot_key(missed)), pair.slot_key(wrong))
     return pd.DataFrame(
         {
             "ontology_slots": pair.n_slots,
@@ -63,7 +63,7 @@ def count_relative_slots(pair: StatePair) -> pd.DataFrame:
     M counts gold slots that the prediction lacks, W predicted triples that are not gold; a turn with
     both states empty scores 0, as its authors define it.
     """
-    gold, pred = np.unique(pair.slot_key(pair.gold)), np.unique(pair.slot_key(pair.pred))
+    gold, pred = distinct(pair.slot_key(pair.gold)), distinct(pair.slot_key(pair.pred))
     width = max(len(pair.slots), 1)
     n = len(pair)
     absent = np.bincount(gold[~contains(pred, gold)] // width, minlength=n)
@@ -110,7 +110,7 @@ def count_compared(pair: StatePair) -> pd.DataFrame:
     """Count as DSTC9 does: ``compared_slots``, all of the turn's annotation, and ``compared_right`` of them."""
     lost = pair.slot_key(pair.gold.take(~pair.gold_in_pred))
     invented = pair.slot_key(pair.pred.take(~pair.pred_in_gold))
-    wrong = np.union1d(lost, invented) // max(len(pair.slots), 1)
+    wrong = distinct(np.concatenate([lost, invented])) // max(len(pair.slots), 1)
     right = pair.n_slots - np.bincount(wrong, minlength=len(pair))
     return pd.DataFrame({"compared_slots": pair.n_slots, "compared_right": right}, index=pair.index)
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from ..errors import UnknownNameError
 from . import Metric, Sums, ratio
-from .states import StatePair, pair_states_from_lists
+from .states import StatePair, contains, distinct, pair_states_from_lists
 
 __all__ = ["STATE_METRICS", "joint_goal_accuracy", "slot_f1", "slot_f1_metric", "slot_scores"]
 
@@ -143,16 +143,16 @@ def count_slot_f1(pair: StatePair, slots: str, keyed: str, empty: str) -> pd.Dat
     n_values = max(len(pair.values), 1)
 
     def side(triples: Any) -> tuple[np.ndarray, np.ndarray]:
-        # Ignoring the domain may make two triples one, hence the second `unique`.
+        # Ignoring the domain may make two triples one, hence the second `distinct`.
         slot = triples.turn * width + code[triples.slot]
         key = slot * n_values + triples.value
-        key = np.unique(key) if keyed == "name" else key
+        key = distinct(key) if keyed == "name" else key
         return key, key // n_values
 
     gold_key, gold_slot = side(pair.gold)
     pred_key, pred_slot = side(pair.pred)
-    found = np.unique(np.concatenate([gold_slot, pred_slot])) if slots == "union" else np.unique(gold_slot)
-    both = np.intersect1d(gold_key, pred_key, assume_unique=True) // n_values
+    found = distinct(np.concatenate([gold_slot, pred_slot]) if slots == "union" else gold_slot)
+    both = gold_key[contains(pred_key, gold_key)] // n_values
 
     def count(of: np.ndarray) -> np.ndarray:
         here = np.searchsorted(found, of)

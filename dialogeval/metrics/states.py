@@ -113,6 +113,14 @@ class StatePair:
         return np.bincount(rows, minlength=len(self))
 
 
+def distinct(keys: Ints) -> Ints:
+    """Sort integers and drop repetitions; far faster than `numpy.unique`, as most keys come in order."""
+    if (keys[1:] > keys[:-1]).all():
+        return keys
+    keys = np.sort(keys)
+    return keys[np.r_[True, keys[1:] != keys[:-1]]]
+
+
 def contains(sorted_keys: Ints, keys: Ints) -> Ints:
     """Tell for each key whether it is among sorted, distinct keys."""
     if not len(sorted_keys):
@@ -169,7 +177,8 @@ def pair_states(
     pred_row, pred_here = rows(pred, codes[n + m :])
     domain, domains = pd.factorize(pd.concat([gold["domain"], pred["domain"]], ignore_index=True))
     slot, slots = pd.factorize(pd.concat([gold["slot"], pred["slot"]], ignore_index=True))
-    value, values = pd.factorize(pd.concat([gold["value"], pred["value"]], ignore_index=True))
+    # Sorted, so that no score depends on the order of rows: of a slot's several values GCA takes the last.
+    value, values = pd.factorize(pd.concat([gold["value"], pred["value"]], ignore_index=True), sort=True)
     joint, pairs = pd.factorize(domain.astype("int64") * max(len(slots), 1) + slot)
     names = pd.DataFrame(
         {"domain": domains[pairs // max(len(slots), 1)], "slot": slots[pairs % max(len(slots), 1)]}
@@ -178,7 +187,7 @@ def pair_states(
 
     def side(row: Ints, here: Ints, at: slice) -> Triples:
         key = row * stride + joint[at].astype("int64") * max(len(values), 1) + value[at]
-        key = np.unique(key[here])
+        key = distinct(key[here])
         return Triples(key // stride, key % stride // max(len(values), 1), key % max(len(values), 1), key)
 
     per_turn = np.broadcast_to(np.asarray(n_slots, dtype="int64"), (n,))

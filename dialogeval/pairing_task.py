@@ -1,0 +1,193 @@
+"""Pairing for Inform and Success: goals, bookings and the database beside responses and states.
+
+In: a corpus, predictions, a protocol and the turns to score. Out: a `TaskPair` and warnings about all
+that was replaced, left out or could not be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from .coverage import Coverage
+from .database import DOMAINS, Database, load_database
+from .errors import UsageError
+from .metrics.offers import TaskPair
+from .mwzeval import (
+    NO_CONSTRAINT,
+    mark_placeholders,
+    normalize_slot_names,
+    normalize_slot_values,
+    readable_time,
+)
+from .normalize import NOT_FILLED
+from .protocols import Protocol
+from .tables import Corpus, Predictions
+
+__all__ = ["task_pair"]
+
+_WHERE = ["dialogue_id", "turn"]
+#: What a gold state says of a slot without a value; in a predicted state ``none`` is a value.
+_GOLD_ABSENT = (*NOT_FILLED, "none")
+#: Domains of MultiWOZ without a database.
+_OTHER_DOMAINS = ("taxi", "police", "hospital", "bus")
+#: Slots of bookings and of domains without a database, which constrain no entry.
+_OTHER_SLOTS = frozenset(
+    ["people", "day", "stay", "time", "bookpeople", "bookday", "bookstay", "booktime", "ticket"]
+    + ["leave", "arrive", "departure", "destination", "department"]
+)
+
+
+def task_pair(
+    gold: Corpus, predictions: Predictions, protocol: Protocol, coverage: Coverage
+) -> tuple[TaskPair, tuple[str, ...]]:
+    """Gather and normalise what the rules of Inform and Success look at.
+
+    Parameters
+    ----------
+    gold : Corpus
+        With goals and bookings, and a venue database beside it.
+    predictions : Predictions
+        With responses. States and active domains are used if they are there; else the gold states,
+        and active domains are estimated from the states.
+    protocol : Protocol
+    coverage : Coverage
+        From `match_turns`.
+
+    Returns
+    -------
+    TaskPair
+    tuple of str
+        Warnings: gold states in place of predicted ones, estimated active domains, placeholders and
+        times that cannot be read, unknown domains and slots, database entries without a field.
+
+    Raises
+    ------
+    UsageError
+        No responses, or a corpus without goals.
+    DataFileError
+        The venue database is not here; the message names ``dialogeval fetch``.
+    """
+    if predictions.responses is None:
+        raise UsageError(
+            f"{predictions.path or predictions.name} holds no responses, which protocol {protocol.name} scores",
+            mend="choose a protocol for states, such as lin2021",
+        )
+    if not len(gold.goals):
+        raise UsageError(
+            f"{gold.id} has no user goals, which Inform and Success need",
+            mend="choose another protocol for responses, such as lai2019",
+        )
+    database = load_database(gold)
+    _require_domains(gold, database)
+    turns = coverage.turns[_WHERE]
+    responses = turns.merge(predictions.responses, on=_WHERE, how="left")["response"].fillna("")
+    texts, unreadable = mark_placeholders(responses.tolist())
+    predicted = predictions.states is not None
+    if predicted:
+        states = predictions.states
+    else:
+        states = gold.states[~gold.states["value"].isin(_GOLD_ABSENT)]
+    here = set(turns["dialogue_id"])
+    states = normalize_slot_values(states[states["dialogue_id"].isin(here)])
+    goals = gold.goals[gold.goals["dialogue_id"].isin(here)]
+    pair = TaskPair(
+        turns["dialogue_id"].tolist(),
+        turns["turn"].tolist(),
+        texts,
+        states,
+        _active(predictions, here),
+        _normal_goals(goals),
+        gold.bookings[gold.bookings["dialogue_id"].isin(here)],
+        database,
+        "predicted" if predicted else "gold",
+    )
+    said = [*_of_sources(predictions), *unreadable, *database.notes]
+    said += [*_of_goals(turns, goals), *_of_names(states, database), *_of_times(states)]
+    return pair, tuple(said)
+
+
+# Helpers ------------------------------------------------------------------------------------------
+
+
+def _active(predictions: Predictions, dialogues: set[str]) -> pd.DataFrame | None:
+    active = predictions.active_domains
+    if active is None:
+        return None
+    return active[active["dialogue_id"].isin(dialogues)].assign(domain=active["domain"].str.lower())
+
+
+def _normal_goals(goals: pd.DataFrame) -> pd.DataFrame:
+    wanted = goals["kind"] == "inform"
+    others = goals[~wanted]
+    others = others.assign(domain=others["domain"].str.lower(), slot=normalize_slot_names(others["slot"]))
+    return pd.concat([normalize_slot_values(goals[wanted]), others], ignore_index=True)
+
+
+def _require_domains(gold: Corpus, database: Database) -> None:
+    """Refuse a database without a domain that goals need: every such dialogue would fail."""
+    lacking = [d for d in DOMAINS if d in set(gold.goals["domain"]) and d not in database.tables]
+    if lacking:
+        names = ", ".join(f"{d}_db.json" for d in lacking)
+        raise UsageError(
+            f"the goals of {gold.id} need the venue database of {' and '.join(lacking)}",
+            mend=f"put {names} beside the others",
+        )
+
+
+def _of_sources(predictions: Predictions) -> list[str]:
+    said = []
+    if predictions.states is None:
+        said.append(
+            "no states are predicted: Inform and Success use the gold states, which a system that predicts "
+            "its own does not have"
+        )
+    if predictions.active_domains is None:
+        whose = "gold" if predictions.states is None else "predicted"
+        said.append(f"no active domains are predicted: they are estimated from the {whose} states")
+    return said
+
+
+def _of_goals(turns: pd.DataFrame, goals: pd.DataFrame) -> list[str]:
+    without = [i for i in turns["dialogue_id"].unique() if i not in set(goals["dialogue_id"])]
+    if not without:
+        return []
+    return [f"{len(without):,} dialogues have no goal and do not count for Inform and Success: {_few(without)}"]
+
+
+def _of_names(states: pd.DataFrame, database: Database) -> list[str]:
+    """Count what stands in domains and slots that are neither the database's nor MultiWOZ's."""
+    known = {d: {*table.columns, *_OTHER_SLOTS} for d, table in database.tables.items()}
+    known |= {d: set(_OTHER_SLOTS) for d in _OTHER_DOMAINS}
+    counts = states.groupby(["domain", "slot"], sort=False).size()
+    domains: dict[str, int] = {}
+    slots: dict[str, int] = {}
+    for (domain, slot), number in counts.items():
+        if domain not in known:
+            domains[domain] = domains.get(domain, 0) + number
+        elif slot not in known[domain]:
+            slots[f"{domain}-{slot}"] = number
+    said = []
+    for what, found in (("domains", domains), ("slots", slots)):
+        if found:
+            most = sorted(found, key=lambda name: (-found[name], name))
+            named = _few([f"{name} ×{found[name]:,}" for name in most])
+            said.append(f"{sum(found.values()):,} values of states stand in unknown {what} and constrain nothing: {named}")
+    return said
+
+
+def _of_times(states: pd.DataFrame) -> list[str]:
+    times = states.loc[states["slot"].isin(["arrive", "leave"]) & (states["domain"] == "train"), "value"]
+    counts = times.value_counts()
+    bad = {value: int(n) for value, n in counts.items() if not readable_time(value)}
+    bad = {value: n for value, n in bad.items() if value not in NO_CONSTRAINT}
+    if not bad:
+        return []
+    named = _few([f"{value!r} ×{n:,}" for value, n in bad.items()])
+    return [f"{sum(bad.values()):,} times of states cannot be read and count as 00:00: {named}"]
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(name[:40] for name in names[:5])
+    return shown + (", …" if len(names) > 5 else "")
