@@ -177,9 +177,7 @@ def load_database(
     return database_from_entries(entries, name, sha256(b"".join(contents.values())).hexdigest()[:7])
 
 
-def database_from_entries(
-    entries: Mapping[str, Any], name: str = "database", version: str = ""
-) -> Database:
+def database_from_entries(entries: Mapping[str, Any], name: str = "database", version: str = "") -> Database:
     """Turn parsed JSON into a database.
 
     Parameters
@@ -207,7 +205,9 @@ def database_from_entries(
     for domain, rows in entries.items():
         file = f"{domain}_db.json"
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            wrong = next((r for r in rows if not isinstance(r, dict)), rows) if isinstance(rows, list) else rows
+            wrong = (
+                next((r for r in rows if not isinstance(r, dict)), rows) if isinstance(rows, list) else rows
+            )
             raise CorpusError("", file=file, expected="a list of entries, each an object", got=show(wrong))
         named = [{slot_name(str(k)): _text(v) for k, v in row.items()} for row in rows]
         columns = dict.fromkeys(k for row in named for k in row)

@@ -33,10 +33,8 @@ _GOLD_ABSENT = (*NOT_FILLED, "none")
 #: Domains of MultiWOZ without a database.
 _OTHER_DOMAINS = ("taxi", "police", "hospital", "bus")
 #: Slots of bookings and of domains without a database, which constrain no entry.
-_OTHER_SLOTS = frozenset(
-    ["people", "day", "stay", "time", "bookpeople", "bookday", "bookstay", "booktime", "ticket"]
-    + ["leave", "arrive", "departure", "destination", "department"]
-)
+_OTHER_SLOTS = frozenset({"leave", "arrive", "departure", "destination", "department", "ticket", "people"})
+_OTHER_SLOTS |= {"day", "stay", "time", "bookpeople", "bookday", "bookstay", "booktime"}
 
 
 def task_pair(
@@ -84,11 +82,9 @@ def task_pair(
     turns = coverage.turns[_WHERE]
     responses = turns.merge(predictions.responses, on=_WHERE, how="left")["response"].fillna("")
     texts, unreadable = mark_placeholders(responses.tolist())
-    predicted = predictions.states is not None
-    if predicted:
-        states = predictions.states
-    else:
-        states = gold.states[~gold.states["value"].isin(_GOLD_ABSENT)]
+    states, source = predictions.states, "predicted"
+    if states is None:
+        states, source = gold.states[~gold.states["value"].isin(_GOLD_ABSENT)], "gold"
     here = set(turns["dialogue_id"])
     states = normalize_slot_values(states[states["dialogue_id"].isin(here)])
     goals = gold.goals[gold.goals["dialogue_id"].isin(here)]
@@ -101,7 +97,7 @@ def task_pair(
         _normal_goals(goals),
         gold.bookings[gold.bookings["dialogue_id"].isin(here)],
         database,
-        "predicted" if predicted else "gold",
+        source,
     )
     said = [*_of_sources(predictions), *unreadable, *database.notes]
     said += [*_of_goals(turns, goals), *_of_names(states, database), *_of_times(states)]
@@ -153,17 +149,19 @@ def _of_goals(turns: pd.DataFrame, goals: pd.DataFrame) -> list[str]:
     without = [i for i in turns["dialogue_id"].unique() if i not in set(goals["dialogue_id"])]
     if not without:
         return []
-    return [f"{len(without):,} dialogues have no goal and do not count for Inform and Success: {_few(without)}"]
+    return [
+        f"{len(without):,} dialogues have no goal and do not count for Inform and Success: {_few(without)}"
+    ]
 
 
 def _of_names(states: pd.DataFrame, database: Database) -> list[str]:
     """Count what stands in domains and slots that are neither the database's nor MultiWOZ's."""
     known = {d: {*table.columns, *_OTHER_SLOTS} for d, table in database.tables.items()}
     known |= {d: set(_OTHER_SLOTS) for d in _OTHER_DOMAINS}
-    counts = states.groupby(["domain", "slot"], sort=False).size()
+    counts = states.groupby(["domain", "slot"], sort=False).size().rename("n").reset_index()
     domains: dict[str, int] = {}
     slots: dict[str, int] = {}
-    for (domain, slot), number in counts.items():
+    for domain, slot, number in counts.itertuples(index=False):
         if domain not in known:
             domains[domain] = domains.get(domain, 0) + number
         elif slot not in known[domain]:
@@ -173,18 +171,19 @@ def _of_names(states: pd.DataFrame, database: Database) -> list[str]:
         if found:
             most = sorted(found, key=lambda name: (-found[name], name))
             named = _few([f"{name} ×{found[name]:,}" for name in most])
-            said.append(f"{sum(found.values()):,} values of states stand in unknown {what} and constrain nothing: {named}")
+            said.append(
+                f"{sum(found.values()):,} values of states stand in unknown {what} and constrain nothing: {named}"
+            )
     return said
 
 
 def _of_times(states: pd.DataFrame) -> list[str]:
     times = states.loc[states["slot"].isin(["arrive", "leave"]) & (states["domain"] == "train"), "value"]
-    counts = times.value_counts()
-    bad = {value: int(n) for value, n in counts.items() if not readable_time(value)}
-    bad = {value: n for value, n in bad.items() if value not in NO_CONSTRAINT}
+    counts = times.value_counts().to_dict()
+    bad = {v: n for v, n in counts.items() if not readable_time(str(v)) and v not in NO_CONSTRAINT}
     if not bad:
         return []
-    named = _few([f"{value!r} ×{n:,}" for value, n in bad.items()])
+    named = _few([f"'{value}' ×{n:,}" for value, n in bad.items()])
     return [f"{sum(bad.values()):,} times of states cannot be read and count as 00:00: {named}"]
 
 

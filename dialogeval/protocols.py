@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -19,12 +18,11 @@ from .golds import GOLDS
 from .metrics import Metric
 from .metrics.change import CHANGE_METRICS
 from .metrics.fuzzy import FUZZY_METRICS
-from .metrics.goal import GOAL_METRICS
+from .metrics.registry import metric_table
 from .metrics.richness import RICHNESS_METRICS
 from .metrics.slots import DSTC9_METRICS, SLOT_METRICS
 from .metrics.state import STATE_METRICS
-from .metrics.task import TASK_METRICS
-from .metrics.text import TEXT_METRICS
+from .metrics.task import LEADERBOARD
 from .normalize import check_steps
 
 __all__ = [
@@ -160,32 +158,11 @@ def check_text_steps(steps: Iterable[str]) -> None:
             raise UnknownNameError(f"choice of step {name}", choice, TEXT_STEPS[name])
 
 
-@cache
-def metric_table() -> dict[str, Metric]:
-    """Return all metrics by key.
-
-    Returns
-    -------
-    dict of str to Metric
-
-    Examples
-    --------
-    >>> "joint_goal_accuracy" in metric_table()
-    True
-    """
-    return {**STATE_METRICS, **SLOT_METRICS, **CHANGE_METRICS, **TEXT_METRICS, **GOAL_METRICS, **RICHNESS_METRICS, **TASK_METRICS}
-
-
 _MICRO = ("slot_precision", "slot_recall", "slot_f1_micro")
 _FAMILY = (*STATE_METRICS, *SLOT_METRICS, *CHANGE_METRICS)
 _BLEU = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "bleu_4_sentence")
 _DISTINCT = ("distinct_1", "distinct_2", "distinct_utterances")
 _GOAL = ("goal_precision", "goal_recall", "goal_f1")
-_DOMAINS = ("restaurant", "hotel", "attraction", "train", "taxi")
-_MWZEVAL = (
-    *("bleu", "inform", "success", "combined"),
-    *(f"{rate}/{domain}" for rate in ("inform", "success") for domain in _DOMAINS),
-)
 _DELEX = ("placeholders:canonical", "case:lower")
 _DSTC9: dict[str, Any] = {
     "metrics": tuple(DSTC9_METRICS.values()),
@@ -241,9 +218,10 @@ PROTOCOLS: dict[str, Protocol] = {
         ),
         Protocol(
             "mwzeval",
-            (*_MWZEVAL, *RICHNESS_METRICS, *FUZZY_METRICS.values()),
+            (*LEADERBOARD, *RICHNESS_METRICS, *FUZZY_METRICS.values()),
             steps=("case:lower", "slots:multiwoz22", "time:hhmm"),
             text_steps=("mwzeval:moses",),
+            tokenizer="13a",
             missing="skip",
             title="the MultiWOZ leaderboard: BLEU, Inform, Success, richness, and states with fuzzy values",
             source="Nekvinda & Dušek 2021 (MultiWOZ_Evaluation), arXiv:2106.05555",

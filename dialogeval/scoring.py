@@ -16,24 +16,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from . import __version__
 from .coverage import Coverage, match_turns
 from .errors import UsageError
 from .golds import in_version
 from .metrics import Metric
-from .normalize import describe_steps
-from .pairing_states import state_pair
-from .pairing_task import task_pair
-from .pairing_texts import text_pair
+from .pairing import make_pairs, scorable
 from .protocols import Protocol, default_protocol, find_protocol
 from .resampling import bootstrap, dialogue_sums, jackknife, percentile_interval
+from .signature import signature
 from .tables import Corpus, Predictions, as_predictions
 
 __all__ = ["Scores", "score"]
 
 #: Defaults of the intervals; both stand in the signature.
 RESAMPLES, SEED = 1000, 12345
-_PAIRING: dict[str, Callable] = {"state": state_pair, "text": text_pair, "task": task_pair}
 
 
 @dataclass(frozen=True)
@@ -263,16 +259,14 @@ def score(
             predictions.states is not None, predictions.responses is not None, gold.family
         )
     protocol = find_protocol(protocol)
-    metrics, dropped = _scorable(protocol.resolve_metrics(), gold, predictions)
+    metrics, dropped = scorable(protocol.resolve_metrics(), gold, predictions)
     missing = missing or protocol.missing
     coverage = match_turns(gold, predictions, missing)
     warnings = [*coverage.warnings, *predictions.notes, *dropped]
     if not coverage.turns_scored:
         raise UsageError("no turn is left to score", file=predictions.path or predictions.name)
-    pairs: dict[str, Any] = {}
-    for task in dict.fromkeys(part.task for m in metrics for part in m.sources):
-        pairs[task], said = _PAIRING[task](gold, predictions, protocol, coverage)
-        warnings += said
+    pairs, said = make_pairs(metrics, gold, predictions, protocol, coverage)
+    warnings += said
     counts: dict[Callable, pd.DataFrame] = {}
     for part in (part for m in metrics for part in m.sources):
         if part.counts not in counts:
@@ -281,7 +275,7 @@ def score(
     return Scores(
         system=predictions.name,
         protocol=protocol,
-        signature=_signature(protocol, pairs, gold, coverage, missing, resamples, seed),
+        signature=signature(protocol, pairs, gold, coverage, missing, resamples, seed),
         coverage=coverage,
         table=table,
         metrics=metrics,
@@ -309,18 +303,17 @@ def value_table(
         As `Scores.table`.
     """
     # A score of several parts reads the sums of all of them, side by side.
-    functions = {m.key: tuple(dict.fromkeys(part.counts for part in m.sources)) for m in metrics}
     sums = {f: dict(frame.sum()) for f, frame in counts.items()}
     intervals: dict[str, tuple[float, float]] = {}
     if resamples:
         single = {f: dialogue_sums(frame) for f, frame in counts.items()}
         by_dialogue = {
             which: single[which[0]] if len(which) == 1 else pd.concat([single[f] for f in which], axis=1)
-            for which in functions.values()
+            for which in dict.fromkeys(m.functions for m in metrics)
         }
         tables = {}
         for number, (which, frame) in enumerate(by_dialogue.items()):
-            drawn_here = (m for m in metrics if functions[m.key] == which and m.resample == "bootstrap")
+            drawn_here = (m for m in metrics if m.functions == which and m.resample == "bootstrap")
             values = {m.key: m.value for m in drawn_here}
             if values:
                 tables[str(number)] = (frame, values)
@@ -329,67 +322,16 @@ def value_table(
             intervals = {key: percentile_interval(values) for key, values in drawn.items()}
         for metric in metrics:
             if metric.resample == "jackknife":
-                intervals[metric.key] = jackknife(by_dialogue[functions[metric.key]], metric)
+                intervals[metric.key] = jackknife(by_dialogue[metric.functions], metric)
     rows = {}
     for metric in metrics:
         low, high = intervals.get(metric.key, (np.nan, np.nan))
         rows[metric.key] = {
             "label": metric.label,
-            "value": float(metric.value({c: n for f in functions[metric.key] for c, n in sums[f].items()})),
+            "value": float(metric.value({c: n for f in metric.functions for c, n in sums[f].items()})),
             "low": low,
             "high": high,
             "unit": metric.unit,
             "better": metric.better,
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
-
-
-def _scorable(
-    metrics: tuple[Metric, ...], gold: Corpus, predictions: Predictions
-) -> tuple[tuple[Metric, ...], list[str]]:
-    """Leave out the scores that the two sides cannot give, if others of the protocol remain."""
-    lacking = {}
-    if predictions.states is None:
-        lacking["state"] = f"{predictions.name} predicts no states"
-    if predictions.responses is None:
-        lacking["text"] = lacking["task"] = f"{predictions.name} has no responses"
-    elif not len(gold.goals):
-        lacking["task"] = f"{gold.id} has no user goals"
-    reasons = {m.key: next((lacking[p.task] for p in m.sources if p.task in lacking), "") for m in metrics}
-    kept = tuple(m for m in metrics if not reasons[m.key])
-    if not kept:
-        return metrics, []
-    said = []
-    for reason in dict.fromkeys(filter(None, reasons.values())):
-        keys = [key for key, why in reasons.items() if why == reason]
-        said.append(f"{reason}, so these scores are left out: {', '.join(keys)}")
-    return kept, said
-
-
-def _signature(
-    protocol: Protocol,
-    pairs: Mapping[str, Any],
-    gold: Corpus,
-    coverage: Coverage,
-    missing: str,
-    resamples: int,
-    seed: int,
-) -> str:
-    """Name everything that two comparable numbers must share."""
-    names = {"state": "jga", "text": "bleu", "task": "inform"}
-    parts = ["+".join(names[task] for task in pairs), f"proto:{protocol.label}"]
-    if "state" in pairs:
-        parts += [f"{k}:{v}" for k, v in describe_steps(protocol.steps).items()]
-        parts += [f"version:{protocol.gold}"] if protocol.gold != "annotated" else []
-        parts += [f"compare:{protocol.compare}"] if protocol.compare != "all" else []
-    if "text" in pairs:
-        parts += [step.replace("placeholders", "delex") for step in protocol.text_steps]
-        parts += [f"tok:{protocol.tokenizer}"]
-        parts += [f"refs:{'as-given' if gold.family == 'pairs' else protocol.references}"]
-    if "task" in pairs:
-        parts += [f"states:{pairs['task'].source}", f"db:{pairs['task'].database.version}"]
-    parts += [f"gold:{gold.id}", f"n:{coverage.turns_scored}"]
-    if coverage.turns_scored < coverage.turns_in_corpus or not coverage.turns["predicted"].all():
-        parts.append(f"missing:{missing}")
-    parts += [f"boot:{resamples}/{seed}" if resamples else "boot:none", f"v:{__version__}"]
-    return "|".join(parts)

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import recipes_change as slow
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dialogeval as de
@@ -301,6 +301,10 @@ def test_golds_that_a_corpus_lacks() -> None:
 
 # The other protocols by hand ------------------------------------------------------------------
 
+#: Slots of every toy corpus; taxi-leave, which a prediction uses, is none of them.
+ANNOTATED = [(0, "hotel", s) for s in ("area", "name", "stars", "type")] + [
+    (0, "taxi", s) for s in ("leaveat", "departure")
+]
 GoldAndPred = list[tuple[set[slow.Triple], set[slow.Triple]]]
 
 
@@ -311,7 +315,6 @@ def toy(dialogues: dict[str, GoldAndPred]) -> tuple[Corpus, Predictions]:
         for t, both in enumerate(rows):
             for side, triples in zip(sides, both, strict=True):
                 side += [(i, t, *triple) for triple in sorted(triples)]
-    slots = sorted({row[2:4] for side in sides for row in side})
     gold = Corpus(
         "toy",
         split="test",
@@ -319,7 +322,7 @@ def toy(dialogues: dict[str, GoldAndPred]) -> tuple[Corpus, Predictions]:
         dialogues=table("dialogues", [(i, i, "") for i in dialogues]),
         turns=table("turns", turns),
         states=table("states", sides[0]),
-        layouts=table("layouts", [(0, d, s) for d, s in slots]),
+        layouts=table("layouts", ANNOTATED),
     )
     pred = Predictions("sys", turns=gold.turns[["dialogue_id", "turn"]], states=table("states", sides[1]))
     return gold, pred
@@ -351,22 +354,21 @@ EXAMPLE = {
     ("protocol", "right", "tp", "fp", "fn"),
     [
         # Turn by turn, exact: only the last one; right triples: area in turns 1, 2, 3.
-        ("lin2021", [0, 0, 0, 0, 0, 1], 3, 7, 5),
+        ("lin2021", [0, 0, 0, 0, 0, 1], 3, 6, 4),
         # Lower case and none dropped mend turn 0; dontcare stays a value.
-        ("trade", [1, 0, 0, 0, 0, 1], 4, 5, 4),
+        ("trade", [1, 0, 0, 0, 0, 1], 4, 4, 3),
         # Lower case mends the area of turn 0, none stays; white space removed mends turn 1.
-        ("convlab", [0, 1, 0, 0, 0, 1], 5, 5, 3),
+        ("convlab", [0, 1, 0, 0, 0, 1], 5, 4, 2),
         # Either part of a|b is right, and the domain that gold lacks in turn 3 is not looked at.
-        ("convlab-filtered", [0, 1, 1, 1, 0, 1], 6, 2, 2),
+        ("convlab-filtered", [0, 1, 1, 1, 0, 1], 6, 2, 1),
         # What is beside the annotation's slots is not looked at; taxi-leave is none of its slots here.
-        ("dstc9", [1, 1, 0, 0, 0, 1], 5, 2, 3),
-        # Times and slot names mend turn 4; 'guesthouse' is 95.2 in 'guest house', 'acorn' is part of the list.
-        ("mwzeval", [0, 1, 1, 0, 1, 1], 7, 2, 1),
+        ("dstc9", [1, 1, 0, 0, 0, 1], 5, 2, 2),
+        # Times and slot names mend turn 4; 'guesthouse' is 90 in 'guest house', 'acorn' stands in the gold name.
+        ("mwzeval", [0, 0, 1, 0, 1, 1], 6, 3, 1),
     ],
 )
 def test_by_hand(protocol: str, right: list[int], tp: int, fp: int, fn: int) -> None:
     gold, pred = toy(EXAMPLE)
-    gold = replace(gold, layouts=gold.layouts[gold.layouts["slot"] != "leave"])
     scores = de.score(gold, pred, STATES[protocol], resamples=0)
     precision, recall = tp / (tp + fp), tp / (tp + fn)
     wanted = {
@@ -397,6 +399,8 @@ state = st.dictionaries(slots, values, max_size=4).map(lambda d: {(*slot, v) for
 dialogues = st.dictionaries(
     st.sampled_from(["d1", "d2", "d3"]), st.lists(st.tuples(state, state), min_size=1, max_size=4), min_size=2
 )
+anywhere = st.sampled_from(ANYWHERE)
+few = settings(max_examples=40)
 AFTERWARDS = (count_changes, count_flexible, count_turn_goal)
 
 
@@ -409,8 +413,9 @@ def assert_same(a: pd.DataFrame, b: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(a, b, check_dtype=False)
 
 
-@given(dialogues, st.randoms(use_true_random=False))
-def test_order_of_dialogues_turns_and_triples_never_matters(rows: dict, random: Random) -> None:
+@few
+@given(dialogues, anywhere, st.randoms(use_true_random=False))
+def test_order_of_dialogues_turns_and_triples_never_matters(rows: dict, name: str, random: Random) -> None:
     gold, pred = toy(rows)
 
     def mix(frame: pd.DataFrame) -> pd.DataFrame:
@@ -419,16 +424,16 @@ def test_order_of_dialogues_turns_and_triples_never_matters(rows: dict, random: 
     assert pred.states is not None
     other = replace(gold, turns=mix(gold.turns), states=mix(gold.states), layouts=mix(gold.layouts))
     mixed = replace(pred, turns=mix(pred.turns), states=mix(pred.states))
-    for name in ANYWHERE:
-        a, b = (de.score(g, p, STATES[name], resamples=20) for g, p in ((gold, pred), (other, mixed)))
-        pd.testing.assert_frame_equal(a.table, b.table)
-        assert a.warnings == b.warnings
-        for function, frame in a.counts.items():
-            assert_same(frame, b.counts[function])
+    a, b = (de.score(g, p, STATES[name], resamples=20) for g, p in ((gold, pred), (other, mixed)))
+    pd.testing.assert_frame_equal(a.table, b.table)
+    assert a.warnings == b.warnings
+    for function, frame in a.counts.items():
+        assert_same(frame, b.counts[function])
 
 
-@given(dialogues, st.data())
-def test_a_lost_turn_changes_itself_and_what_follows_it(rows: dict, data: st.DataObject) -> None:
+@few
+@given(dialogues, anywhere, st.data())
+def test_a_lost_turn_changes_itself_and_what_follows_it(rows: dict, name: str, data: st.DataObject) -> None:
     gold, pred = toy(rows)
     assert pred.states is not None
     i, t = data.draw(st.sampled_from([(i, t) for i, d in rows.items() for t in range(len(d))]))
@@ -440,27 +445,26 @@ def test_a_lost_turn_changes_itself_and_what_follows_it(rows: dict, data: st.Dat
     emptied = {
         k: [(g, set()) if (k, n) == (i, t) else (g, p) for n, (g, p) in enumerate(d)] for k, d in rows.items()
     }
-    for name in ANYWHERE:
-        whole = counts_of(gold, pred, name)
-        empty = counts_of(gold, lost, name, "empty")
-        for function, frame in counts_of(*toy(emptied), name).items():
-            if "dstc9" not in name:  # the emptied toy corpus may annotate fewer slots
-                assert_same(frame, empty[function])
-        skipped = counts_of(gold, lost, name, "skip")
-        for function, frame in whole.items():
-            other = frame.index.get_level_values("dialogue_id") != i
-            if function in AFTERWARDS:
-                rest = other | (frame.index.get_level_values("turn") < t)
-            else:
-                rest = other | (frame.index.get_level_values("turn") != t)
-            assert_same(frame[rest], empty[function].loc[frame.index[rest]])
-            assert_same(frame[rest], skipped[function].loc[frame.index[rest]])
-            assert (i, t) not in skipped[function].index
-            assert len(skipped[function]) == len(frame) - 1
+    whole = counts_of(gold, pred, name)
+    empty = counts_of(gold, lost, name, "empty")
+    for function, frame in counts_of(*toy(emptied), name).items():
+        assert_same(frame, empty[function])
+    skipped = counts_of(gold, lost, name, "skip")
+    for function, frame in whole.items():
+        other = frame.index.get_level_values("dialogue_id") != i
+        if function in AFTERWARDS:
+            rest = other | (frame.index.get_level_values("turn") < t)
+        else:
+            rest = other | (frame.index.get_level_values("turn") != t)
+        assert_same(frame[rest], empty[function].loc[frame.index[rest]])
+        assert_same(frame[rest], skipped[function].loc[frame.index[rest]])
+        assert (i, t) not in skipped[function].index
+        assert len(skipped[function]) == len(frame) - 1
 
 
-@given(dialogues, st.data())
-def test_a_lost_dialogue_changes_nothing_else(rows: dict, data: st.DataObject) -> None:
+@few
+@given(dialogues, anywhere, st.data())
+def test_a_lost_dialogue_changes_nothing_else(rows: dict, name: str, data: st.DataObject) -> None:
     gold, pred = toy(rows)
     assert pred.states is not None
     i = data.draw(st.sampled_from(sorted(rows)))
@@ -469,50 +473,47 @@ def test_a_lost_dialogue_changes_nothing_else(rows: dict, data: st.DataObject) -
         turns=pred.turns[pred.turns["dialogue_id"] != i],
         states=pred.states[pred.states["dialogue_id"] != i],
     )
-    for name in ANYWHERE:
-        whole = counts_of(gold, pred, name)
-        with pytest.raises(CoverageError, match=f"1 dialogue missing: {i}"):
-            counts_of(gold, lost, name)
-        skipped, empty = (counts_of(gold, lost, name, m) for m in ("skip", "empty"))
-        for function, frame in whole.items():
-            rest = frame.index.get_level_values("dialogue_id") != i
-            assert_same(frame[rest], skipped[function])
-            assert_same(frame[rest], empty[function][rest])
-            assert len(empty[function]) == len(frame)
+    whole = counts_of(gold, pred, name)
+    with pytest.raises(CoverageError, match=f"1 dialogue missing: {i}"):
+        counts_of(gold, lost, name)
+    skipped, empty = (counts_of(gold, lost, name, m) for m in ("skip", "empty"))
+    for function, frame in whole.items():
+        rest = frame.index.get_level_values("dialogue_id") != i
+        assert_same(frame[rest], skipped[function])
+        assert_same(frame[rest], empty[function][rest])
+        assert len(empty[function]) == len(frame)
 
 
-@given(dialogues, slots)
-def test_a_renamed_slot_changes_its_own_turns_only(rows: dict, slot: tuple[str, str]) -> None:
+@few
+@given(dialogues, anywhere, slots)
+def test_a_renamed_slot_changes_its_own_turns_only(rows: dict, name: str, slot: tuple[str, str]) -> None:
     gold, pred = toy(rows)
     assert pred.states is not None
     hit = (pred.states["domain"] == slot[0]) & (pred.states["slot"] == slot[1])
     renamed = replace(pred, states=pred.states.assign(slot=pred.states["slot"].mask(hit, "unheard-of")))
     touched = {(i, t) for i, t in pred.states.loc[hit, ["dialogue_id", "turn"]].itertuples(index=False)}
-    for name in ANYWHERE:
-        before, after = counts_of(gold, pred, name), counts_of(gold, renamed, name)
-        for function, frame in before.items():
-            if function in AFTERWARDS:
-                keep = [i not in {d for d, _ in touched} for i, _ in frame.index]
-            else:
-                keep = [key not in touched for key in frame.index]
-            assert_same(frame[keep], after[function][keep])
-        scores = [
-            de.score(gold, p, STATES[name], resamples=0)["joint_goal_accuracy"] for p in (pred, renamed)
-        ]
-        if name not in ("dstc9", "mwzeval"):
-            assert scores[1] <= scores[0] + 1e-12
+    before, after = counts_of(gold, pred, name), counts_of(gold, renamed, name)
+    for function, frame in before.items():
+        if function in AFTERWARDS:
+            keep = [i not in {d for d, _ in touched} for i, _ in frame.index]
+        else:
+            keep = [key not in touched for key in frame.index]
+        assert_same(frame[keep], after[function][keep])
+    scores = [de.score(gold, p, STATES[name], resamples=0)["joint_goal_accuracy"] for p in (pred, renamed)]
+    if name not in ("dstc9", "mwzeval"):
+        assert scores[1] <= scores[0] + 1e-12
 
 
-@given(dialogues)
-def test_gold_against_itself_and_bounds(rows: dict) -> None:
+@few
+@given(dialogues, anywhere)
+def test_gold_against_itself_and_bounds(rows: dict, name: str) -> None:
     gold, pred = toy(rows)
-    for name in ANYWHERE:
-        assert de.score(gold, gold, STATES[name], resamples=0)["joint_goal_accuracy"] == 1
-        again = de.score(gold, as_predictions(gold), STATES[name], resamples=0)
-        assert again["joint_goal_accuracy"] == 1
-        values = de.score(gold, pred, STATES[name], resamples=0).table["value"]
-        negative = {"slot_accuracy"}  # TRADE's may fall below 0 where a toy ontology is small
-        assert all(0 <= v <= 1 + 1e-12 for k, v in values.items() if k not in negative)
+    assert de.score(gold, gold, STATES[name], resamples=0)["joint_goal_accuracy"] == 1
+    again = de.score(gold, as_predictions(gold), STATES[name], resamples=0)
+    assert again["joint_goal_accuracy"] == 1
+    values = de.score(gold, pred, STATES[name], resamples=0).table["value"]
+    negative = {"slot_accuracy"}  # TRADE's may fall below 0 where a toy ontology is small
+    assert all(0 <= v <= 1 + 1e-12 for k, v in values.items() if k not in negative)
 
 
 def test_files_in_another_order(tmp_path: Path) -> None:

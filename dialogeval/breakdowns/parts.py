@@ -148,15 +148,15 @@ def _by_turns(results: list[Scores], by: str | pd.Series) -> tuple[pd.DataFrame,
     left_out = []
     done: dict[Callable, dict[str, np.ndarray]] = {}
     for metric in results[0].metrics:
-        counts = metric.counts
-        of_turns = results[0].counts[counts].index.nlevels == 2
+        of_turns = all(results[0].counts[function].index.nlevels == 2 for function in metric.functions)
         if metric.resample != "bootstrap" or not (of_turns or "dialogues" in additive):
             left_out.append(metric.key)
             continue
-        if counts not in done:
-            frames = [s.counts[counts] for s in results]
-            done[counts] = _grouped(frames, labels, groups)
-        columns[metric.key] = np.broadcast_to(metric.value(done[counts]), len(groups) + 1)
+        for function in metric.functions:
+            if function not in done:
+                done[function] = _grouped([s.counts[function] for s in results], labels, groups)
+        merged = {column: n for function in metric.functions for column, n in done[function].items()}
+        columns[metric.key] = np.broadcast_to(metric.value(merged), len(groups) + 1)
     name = by if isinstance(by, str) else str(by.name or "group")
     index = pd.Index([*map(str, groups), ALL], name=name, dtype="str")
     return pd.DataFrame(columns, index=index), additive, left_out

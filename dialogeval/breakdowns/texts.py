@@ -162,11 +162,10 @@ def add_metrics(scores: Scores, keys: Sequence[str], resamples: int = 0, seed: i
             raise UnknownNameError("metric", key, known)
     metrics = tuple(known[key] for key in keys)
     counts: dict[Callable, pd.DataFrame] = {}
-    for metric in metrics:
-        function = metric.counts
-        if function not in counts:
-            ran = scores.counts.get(function)
-            counts[function] = function(_pair(scores, metric.task)) if ran is None else ran
+    for part in (part for metric in metrics for part in metric.sources):
+        if part.counts not in counts:
+            ran = scores.counts.get(part.counts)
+            counts[part.counts] = part.counts(_pair(scores, part.task)) if ran is None else ran
     return value_table(metrics, counts, resamples, seed)
 
 
@@ -181,8 +180,11 @@ def _text_counts(scores: Scores, function: Callable) -> pd.DataFrame:
 
 def _pair(scores: Scores, task: str) -> Any:
     if task not in scores.pairs:
-        what, other = {"text": ("states", "responses"), "state": ("responses", "states")}[task]
-        name = {"text": "lai2019", "state": "lin2021"}[task]
+        what, other, name = {
+            "text": ("states", "responses", "lai2019"),
+            "state": ("responses", "states", "lin2021"),
+            "task": ("states or texts", "Inform and Success", "mwzeval"),
+        }[task]
         mend = f"score under a protocol for {other}, such as {name}"
         raise UsageError(f"protocol {scores.protocol.name} scores {what} alone", mend=mend)
     return scores.pairs[task]

@@ -76,6 +76,11 @@ class Metric:
         """The metrics whose counts the value is made of: itself, or its parts."""
         return self.parts or (self,)
 
+    @property
+    def functions(self) -> tuple[Callable[[Any], pd.DataFrame], ...]:
+        """The counting functions whose sums ``value`` takes, each once."""
+        return tuple(dict.fromkeys(source.counts for source in self.sources))
+
     def __repr__(self) -> str:
         return f"Metric({self.key})"
 

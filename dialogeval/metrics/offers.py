@@ -194,7 +194,7 @@ class _Turn:
 
 def _follow(
     goal: Mapping[str, _Wish], turns: Sequence[_Turn], database: Database
-) -> list[tuple[str, int, int, bool, str, str, str]]:
+) -> list[tuple[Any, ...]]:
     """Go through one dialogue."""
     offered = dict.fromkeys(goal, 0)
     provided: dict[str, set[str]] = {domain: set() for domain in goal}

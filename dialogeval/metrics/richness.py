@@ -131,7 +131,9 @@ def _log_counts(name: str, items: np.ndarray, dialogue: np.ndarray, n: int) -> d
     }
 
 
-def _given_counts(words: np.ndarray, dialogue: np.ndarray, heads: np.ndarray, n: int) -> dict[str, np.ndarray]:
+def _given_counts(
+    words: np.ndarray, dialogue: np.ndarray, heads: np.ndarray, n: int
+) -> dict[str, np.ndarray]:
     """Σ over words h of b(h)·log2 c(h), b(h) being how often h begins a bigram: added, and lost without."""
     cells = _cells(words, dialogue, heads)
     sums = cells.groupby("item")[["count", "heads"]]

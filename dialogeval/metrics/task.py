@@ -17,7 +17,7 @@ from . import Metric, Sums, ratio
 from .offers import TaskPair, offers_table
 from .text import TEXT_METRICS
 
-__all__ = ["RATE_DOMAINS", "TASK_METRICS", "task_counts"]
+__all__ = ["LEADERBOARD", "RATE_DOMAINS", "TASK_METRICS", "task_counts"]
 
 #: Domains that have rates of their own. The last two occur in the goals of training dialogues only.
 RATE_DOMAINS = ("restaurant", "hotel", "attraction", "train", "taxi", "police", "hospital")
@@ -104,4 +104,10 @@ TASK_METRICS["combined"] = Metric(
     source="Mehri et al. 2019, arXiv:1907.10016",
     task="task",
     parts=(TASK_METRICS["inform"], TASK_METRICS["bleu"]),
+)
+
+#: What protocol ``mwzeval`` reports of them: domains that occur in the goals of the test set.
+LEADERBOARD = (
+    *("bleu", "inform", "success", "combined"),
+    *(f"{rate}/{domain}" for rate in ("inform", "success") for domain in RATE_DOMAINS[:5]),
 )

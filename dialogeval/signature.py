@@ -1,0 +1,64 @@
+"""The signature of a result: everything that two comparable numbers must share, on one line.
+
+In: the protocol, what was compared, and how it was resampled. Out: fields joined by bars, in the manner
+of sacreBLEU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import __version__
+from .coverage import Coverage
+from .normalize import describe_steps
+from .protocols import Protocol
+from .tables import Corpus
+
+__all__ = ["signature"]
+
+_NAMES = {"state": "jga", "text": "bleu", "task": "inform"}
+
+
+def signature(
+    protocol: Protocol,
+    pairs: Mapping[str, Any],
+    gold: Corpus,
+    coverage: Coverage,
+    missing: str,
+    resamples: int,
+    seed: int,
+) -> str:
+    """Name everything that two comparable numbers must share.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    pairs : mapping of task to pair
+        What was compared.
+    gold : Corpus
+    coverage : Coverage
+    missing : str
+        Policy for turns without a prediction.
+    resamples, seed : int
+
+    Returns
+    -------
+    str
+    """
+    parts = ["+".join(_NAMES[task] for task in pairs), f"proto:{protocol.label}"]
+    if "state" in pairs:
+        parts += [f"{k}:{v}" for k, v in describe_steps(protocol.steps).items()]
+        parts += [f"version:{protocol.gold}"] if protocol.gold != "annotated" else []
+        parts += [f"compare:{protocol.compare}"] if protocol.compare != "all" else []
+    if "text" in pairs:
+        parts += [step.replace("placeholders", "delex") for step in protocol.text_steps]
+        parts += [f"tok:{protocol.tokenizer}"]
+        parts += [f"refs:{'as-given' if gold.family == 'pairs' else protocol.references}"]
+    if "task" in pairs:
+        parts += [f"states:{pairs['task'].source}", f"db:{pairs['task'].database.version}"]
+    parts += [f"gold:{gold.id}", f"n:{coverage.turns_scored}"]
+    if coverage.turns_scored < coverage.turns_in_corpus or not coverage.turns["predicted"].all():
+        parts.append(f"missing:{missing}")
+    parts += [f"boot:{resamples}/{seed}" if resamples else "boot:none", f"v:{__version__}"]
+    return "|".join(parts)

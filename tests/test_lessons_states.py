@@ -1,0 +1,241 @@
+"""Lessons 2 and 4: their figures and helpers, and their runs on other corpora."""
+
+from __future__ import annotations
+
+from math import exp
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_notebooks import check_run, read, run
+
+import dialogeval as de
+from dialogeval import demonstrations, example_trackers, plots, slips
+from dialogeval.errors import UsageError
+from dialogeval.metrics.state import score_lists
+from dialogeval.plots import definitions as figures
+from dialogeval.tables import table
+
+FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
+SCORES, PITFALLS = "02_state_tracking_scores", "04_pitfalls_of_state_tracking"
+
+NORTH, CHEAP, FOOD = ("hotel", "area", "north"), ("hotel", "price", "cheap"), ("restaurant", "food", "thai")
+SAUNA = ("hotel", "sauna", "yes")
+GOLD = [{NORTH}, {NORTH, CHEAP}, {NORTH, CHEAP, FOOD}]
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return de.load_corpus("sample/multiwoz")
+
+
+@pytest.fixture(scope="module")
+def scores(corpus):
+    tracker = de.load_predictions("sample/predictions/multiwoz/tracker_careful.json.gz")
+    return de.score(corpus, tracker, "trade", resamples=0)
+
+
+# What the lessons show ------------------------------------------------------------------------
+
+
+def test_by_hand_and_library_agree_in_lesson_2():
+    text = "\n".join(
+        output.get("data", {}).get("text/markdown", "")
+        for cell in read(FOLDER / f"{SCORES}.ipynb").cells
+        for output in cell.get("outputs", [])
+    )
+    assert "largest difference between pencil and library is **0.000000**" in text
+
+
+def test_turn_scores_agree_with_the_score_and_leave_out_what_is_not_counted(corpus, scores):
+    of_all = [demonstrations.turn_scores(scores, i).loc["JGA"] for i in corpus.dialogues["dialogue_id"]]
+    assert np.concatenate(of_all).mean() == pytest.approx(scores["joint_goal_accuracy"], abs=1e-12)
+    average = [demonstrations.turn_scores(scores, i).loc["AGA"] for i in corpus.dialogues["dialogue_id"]]
+    values = np.concatenate(average).astype(float)
+    assert np.isnan(values).any()
+    assert np.nanmean(values) == pytest.approx(scores["average_goal_accuracy"], abs=1e-12)
+    with pytest.raises(UsageError, match="was not scored"):
+        demonstrations.turn_scores(scores, "nowhere")
+
+
+def test_by_dialogue_against_sets(corpus, scores):
+    rows = demonstrations.by_dialogue(scores)
+    assert rows["turns"].sum() == len(corpus.turns)
+    assert rows["right"].sum() / len(corpus.turns) == pytest.approx(scores["joint_goal_accuracy"])
+    new_errors = (1 - scores["turn_goal_accuracy"]) * len(corpus.turns)
+    wrong = rows["turns"].sum() - rows["right"].sum()
+    assert wrong - rows["old errors only"].sum() == pytest.approx(new_errors)
+    assert rows.loc[demonstrations.longest_error(scores), "old errors only"] == rows["old errors only"].max()
+
+
+def test_early_and_late_of_one_part_is_the_score_itself(scores):
+    keys = ["joint_goal_accuracy", "slot_f1_micro"]
+    whole = demonstrations.early_and_late(scores, keys, parts=1)
+    assert whole.iloc[0].tolist() == pytest.approx([scores[key] for key in keys], abs=1e-12)
+    assert len(demonstrations.early_and_late(scores, keys)) == 3
+
+
+def test_change_table_gives_the_score(scores):
+    c, w, m, o = demonstrations.change_table(scores)[["correct", "wrong", "missed", "over-predicted"]]
+    p, r, a = c + w + o, c + w + m, 10 / 11
+    parts = [(a * p, c / p), (a * r, c / r), ((1 - a) * p, (c + w) / p), ((1 - a) * r, (c + w) / r)]
+    mean = sum(x for x, _ in parts) / sum(x / y for x, y in parts)
+    assert mean == pytest.approx(scores["granular_change_accuracy"], abs=1e-12)
+
+
+def test_slot_f1_of_is_the_plain_function(scores):
+    assert demonstrations.slot_f1_of(scores) == pytest.approx(scores["slot_f1"], abs=1e-12)
+    assert demonstrations.slot_f1_of(scores, slots="union") < scores["slot_f1"]
+    assert demonstrations.exact_turns(scores).mean() == pytest.approx(scores["joint_goal_accuracy"])
+
+
+def test_all_gold_right_by_hand():
+    pred = [set(), {NORTH, SAUNA}, {NORTH}, {NORTH, CHEAP, FOOD}]
+    assert score_lists(demonstrations.ALL_GOLD_RIGHT, pred, [set(), *GOLD]) == pytest.approx(2 / 3)
+    assert score_lists(demonstrations.ALL_GOLD_RIGHT, [{SAUNA}], [set()]) == 0
+
+
+def test_updates_against_sets(corpus):
+    def states(frame):
+        sets: dict = {}
+        for i, t, *triple in frame.itertuples(index=False):
+            sets.setdefault((i, t), set()).add(tuple(triple))
+        return sets
+
+    whole = states(corpus.states)
+    expected = {k: s - whole.get((k[0], k[1] - 1), set()) for k, s in whole.items()}
+    assert states(slips.updates(corpus.states)) == {k: s for k, s in expected.items() if s}
+
+
+def test_slips_change_one_thing_and_leave_their_input_alone(corpus):
+    tracker = de.as_predictions(corpus)
+    before = tracker.states.copy()
+    more = slips.with_triple(tracker, SAUNA, "inventive")
+    assert len(more.states) == len(before) + len(tracker.turns) and more.name == "inventive"
+    ids = list(corpus.dialogues["dialogue_id"][:2])
+    fewer = slips.without_dialogues(tracker, ids)
+    assert set(tracker.turns["dialogue_id"]) - set(fewer.turns["dialogue_id"]) == set(ids)
+    assert not set(fewer.states["dialogue_id"]) & set(ids) and fewer.path == ""
+    cut = slips.without_last_turns(tracker)
+    assert len(tracker.turns) - len(cut.turns) == (tracker.turns.groupby("dialogue_id").size() > 1).sum()
+    pd.testing.assert_frame_equal(tracker.states, before)
+
+
+def test_known_values_are_those_of_the_validation_split_or_of_the_ontology(corpus):
+    values, source = slips.known_values(corpus)
+    other = de.load_corpus("sample/multiwoz", split="val")
+    assert source == "the validation split"
+    assert set(values.itertuples(index=False, name=None)) == set(
+        other.states[["domain", "slot", "value"]].itertuples(index=False, name=None)
+    )
+    alone = de.Corpus("toy", ontology=table("ontology", [NORTH]))
+    assert slips.known_values(alone)[1] == "the corpus's own ontology"
+    kept = slips.only_known(corpus.states, values, ("case:lower",))
+    assert 0 < len(kept) < len(corpus.states)
+
+
+def test_example_trackers(corpus, tmp_path):
+    ours = example_trackers.example_trackers(corpus)
+    assert next(iter(ours)) == "tracker_careful" and "tracker_renamed" in ours
+    file = "sample/predictions/multiwoz/baseline_carry_over.json.gz"
+    assert next(iter(example_trackers.example_trackers(corpus, file))) == "baseline_carry_over"
+    assert list(example_trackers.example_trackers(de.Corpus("toy"))) == ["one turn late", "first slot lost"]
+    with pytest.raises(UsageError, match="holds no states"):
+        example_trackers.example_trackers(corpus, "sample/predictions/multiwoz/generator_bland.json.gz")
+
+
+def test_published_trackers_of_multiwoz(real_data):
+    gold = de.load_corpus("multiwoz21", home=real_data)
+    found = example_trackers.example_trackers(gold, "predictions/multiwoz/soloist", real_data)
+    assert list(found) == ["soloist", "ubar", "augpt", "damd", "pptod", "uniconv"]
+    assert list(slips.other_versions(gold, real_data)) == ["multiwoz20", "multiwoz21"]
+
+
+def test_first_slot_lost_loses_one_slot_of_each_dialogue(corpus):
+    lost = example_trackers.first_slot_lost(corpus).states
+    here = corpus.states[["dialogue_id", "domain", "slot"]].drop_duplicates()
+    left = lost[["dialogue_id", "domain", "slot"]].drop_duplicates()
+    assert (here.groupby("dialogue_id").size() - left.groupby("dialogue_id").size().reindex(
+        here["dialogue_id"].unique(), fill_value=0)).eq(1).all()  # fmt: skip
+
+
+# Figures --------------------------------------------------------------------------------------
+
+
+def test_turn_grid_writes_every_number():
+    ax = figures.turn_grid(
+        pd.DataFrame({0: [1.0, np.nan], 1: [0.5, 0.392]}, index=["JGA", "AGA"]), "Two $turns$"
+    )
+    assert [text.get_text() for text in ax.texts] == ["1", ".5", "–", ".39"]
+    assert plots.alt_text(ax).endswith("darker is higher. JGA 1 .5; AGA – .39.")
+    assert ax.get_xlabel() == "turn, counted from 0" and ax.get_title(loc="left") == r"Two \$turns\$"
+
+
+def test_scores_by_system_keeps_equal_scores_apart():
+    ax = figures.scores_by_system(pd.DataFrame({"a": [0.2, 0.5], "b": [0.2, 0.4]}, index=["JGA", "F1"]))
+    one, two = ax.lines
+    assert one.get_xdata()[0] == two.get_xdata()[0] and one.get_ydata()[0] != two.get_ydata()[0]
+    assert one.get_marker() != two.get_marker() and one.get_linestyle() != two.get_linestyle()
+    assert "F1 a 0.500 to b 0.400" in plots.alt_text(ax)
+    with pytest.raises(UsageError, match="at most 8"):
+        figures.scores_by_system(pd.DataFrame([range(9)]))
+
+
+def test_flexible_decay_draws_the_formula():
+    ax = figures.flexible_decay({0.25: 0.4, 1.0: 0.6})
+    assert ax.lines[1].get_ydata()[3] == pytest.approx(1 - exp(-3))
+    assert "λ 0.25 0.400, λ 1 0.600" in plots.alt_text(ax)
+    for wrong in ({}, {0.0: 0.3}):
+        with pytest.raises(UsageError, match="above 0"):
+            figures.flexible_decay(wrong)
+
+
+def test_change_counts_are_shares_of_a_hundred():
+    rows = pd.DataFrame([[6, 2, 1, 1], [0, 0, 0, 0]], index=["mine", "none"], columns=list(figures.CHANGES))
+    ax = figures.change_counts(rows)
+    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(100)
+    assert "mine 6 correct 2 wrong 1 missed 1 over-predicted" in plots.alt_text(ax)
+    hatches = {bar.get_hatch() for bar in ax.patches}
+    assert len(hatches) == 4, "told apart in grey"
+
+
+def test_before_after_gives_points():
+    ax = figures.before_after(pd.DataFrame({"before": [0.5, 0.5], "after": [0.4, 0.5]}, index=["a", "b"]))
+    assert [t.get_text() for t in ax.texts if t.get_text()] == ["−10.0", "+0.0"]
+    assert "a 0.500 to 0.400, b 0.500 to 0.500" in plots.alt_text(ax)
+
+
+@pytest.mark.parametrize("figure", ["turn_grid", "scores_by_system", "change_counts", "before_after"])
+def test_figures_refuse_an_empty_table(figure):
+    with pytest.raises(UsageError, match="at least one"):
+        getattr(figures, figure)(pd.DataFrame())
+
+
+# Runs -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lesson", [SCORES, PITFALLS])
+@pytest.mark.parametrize(("corpus", "language"), [("sample/crosswoz_en", "en"), ("sample/multiwoz_zh", "zh")])
+def test_lesson_runs_on_another_sample(lesson, corpus, language, tmp_path):
+    notebook = run(lesson, tmp_path, corpus=corpus, protocol="lin2021", resamples=50)
+    check_run(notebook, corpus, language)
+
+
+@pytest.mark.parametrize("lesson", [SCORES, PITFALLS])
+def test_lesson_runs_on_a_published_system(lesson, tmp_path, real_data):
+    given = {"corpus": "multiwoz21", "predictions": "predictions/multiwoz/ubar", "data_home": str(real_data)}
+    text = check_run(run(lesson, tmp_path, resamples=50, **given), "multiwoz21", "en")
+    assert "7,372" in text and "uniconv" in text
+    if lesson == PITFALLS:
+        assert "multiwoz20" in text and "first come uniconv or augpt" in text
+
+
+@pytest.mark.parametrize("lesson", [SCORES, PITFALLS])
+def test_lesson_runs_on_a_submission(lesson, tmp_path, real_data, real_cases):
+    file = real_cases / "dstc9" / "crosswoz_en_test.submission.json.gz"
+    given = {"corpus": "crosswoz_en", "predictions": str(file), "data_home": str(real_data)}
+    text = check_run(run(lesson, tmp_path, resamples=50, **given), "crosswoz_en", "en")
+    assert "4,238" in text
+    if lesson == PITFALLS:
+        assert "take crosswoz_en_test from 0.466 to **0.205**" in text
