@@ -24,12 +24,15 @@ _HOMES = {
     "tables": ["Corpus", "Predictions", "as_predictions", "table"],
     "protocols": ["PROTOCOLS", "Protocol", "protocols_table"],
     "scoring": ["Scores", "score"],
+    "comparison": ["Comparison", "compare"],
     "breakdowns": ["breakdown"],
+    "definitions": ["definitions", "rankings"],
     "analysis": [
         "confused_slots",
         "confused_values",
         "error_kinds",
         "error_lives",
+        "errors",
         "rank_dialogues",
         "render_dialogue",
         "reset_accuracy",
@@ -41,7 +44,7 @@ _HOMES = {
     "delex": ["delexicalize"],
     "model_input": ["lai_inputs"],
     "baselines": ["run_baseline"],
-    "errors": ["DialogevalError"],
+    "exceptions": ["DialogevalError"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -59,11 +62,13 @@ if TYPE_CHECKING:
     )
     from .baselines import run_baseline
     from .breakdowns import breakdown
+    from .comparison import Comparison, compare
     from .corpora import load_corpus
     from .corpora.catalog import catalog, cite, corpora_table, data_home
     from .corpora.download import fetch
+    from .definitions import definitions, rankings
     from .delex import delexicalize
-    from .errors import DialogevalError
+    from .exceptions import DialogevalError
     from .metrics.diversity import distinct_n, distinct_utterances
     from .metrics.goal import goal_scores
     from .metrics.state import joint_goal_accuracy, slot_f1, slot_scores

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .errors import UnknownNameError
+from .exceptions import UnknownNameError
 from .generators import most_frequent_response, nearest_neighbour_generator, ngram_generator
 from .tables import Corpus, Predictions, table
 from .trackers import ValueMatcher, train_value_matcher, value_matching_tracker

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from .errors import PredictionError, show
+from .exceptions import PredictionError, show
 from .tables import COLUMNS, INTEGERS, canonical_id
 
 __all__ = ["check_table"]

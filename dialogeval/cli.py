@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import __version__
-from .errors import DialogevalError, UsageError
+from .exceptions import DialogevalError, UsageError
 
 __all__ = ["main"]
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .errors import CoverageError, UnknownNameError, UsageError
+from .exceptions import CoverageError, UnknownNameError, UsageError
 from .protocols import Protocol
 from .resampling import dialogue_sums, percentile_interval
 from .scoring import RESAMPLES, SEED, Scores, score

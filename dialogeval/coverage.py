@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from .errors import CoverageError, UnknownNameError
+from .exceptions import CoverageError, UnknownNameError
 from .metrics.states import contains, distinct
 from .protocols import MISSING
 from .tables import Corpus, Predictions
@@ -90,10 +90,19 @@ def match_turns(gold: Corpus, predictions: Predictions, missing: str = "error") 
         if unknown:
             raise _unknown_dialogues(gold, predictions, unknown, known, file)
         first = extra.iloc[0]["dialogue_id"]
-        expected = f"{int((turns['dialogue_id'] == first).sum())} turns as in {gold.id}"
-        got = f"{int((have['dialogue_id'] == first).sum())}"
-        more = f" ({len(ids)} dialogues have too many turns)" if len(ids) > 1 else ""
-        raise CoverageError(f"too many turns{more}", file=file, dialogue=first, expected=expected, got=got)
+        n = int((turns["dialogue_id"] == first).sum())
+        own = have.loc[have["dialogue_id"] == first, "turn"]
+        more = f" (so have {len(ids) - 1:,} more dialogues)" if len(ids) > 1 else ""
+        mend = "turns count from 0: take 1 off every number" if own.min() == 1 and own.max() == n else None
+        raise CoverageError(
+            f"too many turns{more}",
+            file=file,
+            dialogue=first,
+            turn=int(extra.iloc[0]["turn"]),
+            expected=f"{n} turns, 0 to {n - 1}, as in {gold.id}",
+            got=f"{len(own)}, up to turn {own.max()}",
+            mend=mend,
+        )
     warnings = []
     if not here.all():
         lacking = turns[~here].sort_values(["dialogue_id", "turn"])
@@ -108,7 +117,7 @@ def match_turns(gold: Corpus, predictions: Predictions, missing: str = "error") 
             raise CoverageError(
                 f"{len(lacking):,} of {len(turns):,} turns of {gold.id} have no prediction ({what})",
                 file=file,
-                mend='add them, or choose missing "skip" (leave them out) or "empty" (score them as empty)',
+                mend='add them, or choose missing="skip" (--missing skip: leave them out) or "empty" (score them as empty)',
             )
         done = "left out" if missing == "skip" else "scored as predicted empty"
         warnings.append(

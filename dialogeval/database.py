@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .errors import CorpusError, DataFileError, UnknownNameError, show
+from .exceptions import CorpusError, DataFileError, UnknownNameError, show
 from .files import parse_json, read_bytes, zip_members
 from .mwzeval import NO_CONSTRAINT, readable_time, slot_name
 from .tables import Corpus

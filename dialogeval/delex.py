@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
 
-from .errors import UnknownNameError
+from .exceptions import UnknownNameError
 from .slot_names import STYLES, slot_placeholder
 from .tables import Corpus
 from .value_search import NO_WORDS, Lexicon, build_lexicon, find_known, find_value, plain_text

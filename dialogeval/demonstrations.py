@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from .errors import UsageError
+from .exceptions import UsageError
 from .metrics import Metric, Sums, ratio
 from .metrics.change import count_changes, turn_goal_right
 from .metrics.state import count_triples, slot_f1_metric

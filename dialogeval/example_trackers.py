@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from .corpora.catalog import catalog
-from .errors import UsageError
+from .exceptions import UsageError
 from .locate import locate_predictions
 from .predictions import load_predictions
 from .resources import resource_dir

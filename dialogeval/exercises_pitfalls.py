@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .demonstrations import ALL_GOLD_RIGHT
-from .errors import DialogevalError
+from .exceptions import DialogevalError
 from .exercises import Verdict, judge_number, unanswered
 from .metrics.state import joint_goal_accuracy, score_lists
 from .normalize import normalize_states

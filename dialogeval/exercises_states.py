@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .errors import DialogevalError
+from .exceptions import DialogevalError
 from .exercises import Verdict, judge_number, unanswered
 from .metrics import Metric
 from .metrics.state import joint_goal_accuracy, score_lists, slot_f1, slot_scores

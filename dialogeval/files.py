@@ -21,7 +21,7 @@ from typing import Any
 
 import orjson
 
-from .errors import DataFileError
+from .exceptions import DataFileError
 
 __all__ = [
     "MAX_BYTES",
@@ -221,7 +221,7 @@ def parse_json(
     >>> parse_json(b'{"a": 1, "a": 2}', "a.json")
     Traceback (most recent call last):
     ...
-    dialogeval.errors.DataFileError: a.json: key 'a' stands twice in one object; keep one of them
+    dialogeval.exceptions.DataFileError: a.json: key 'a' stands twice in one object; keep one of them
     """
     data = data.removeprefix(b"\xef\xbb\xbf")
     where = str(file) if line is None else f"{file}, line {line}"

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from .delex import delexicalize
-from .errors import UsageError
+from .exceptions import UsageError
 from .model_input import split_tokens
 from .tables import Corpus, Predictions
 

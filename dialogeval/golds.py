@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from .errors import UsageError
+from .exceptions import UsageError
 from .normalize import normalize_states
 from .tables import Corpus
 

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from .corpora.catalog import catalog, local_file
-from .errors import UnknownNameError
+from .exceptions import UnknownNameError
 from .resources import resource_dir
 
 __all__ = ["locate_predictions"]

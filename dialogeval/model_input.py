@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from .delex import delexicalize
-from .errors import UsageError
+from .exceptions import UsageError
 from .tables import Corpus
 
 __all__ = [

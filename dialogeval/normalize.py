@@ -16,7 +16,7 @@ from importlib.resources import files
 
 import pandas as pd
 
-from .errors import UnknownNameError
+from .exceptions import UnknownNameError
 
 __all__ = [
     "NOT_FILLED",

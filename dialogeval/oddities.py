@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from .errors import UnknownNameError
+from .exceptions import UnknownNameError
 from .normalize import normalize_value
 from .tables import Corpus
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .coverage import Coverage
-from .errors import CoverageError, UsageError
+from .exceptions import CoverageError, UsageError
 from .golds import Gold, accept_alternatives, gold_of, ontology_size
 from .metrics.states import StatePair, pair_states
 from .normalize import normalize_states

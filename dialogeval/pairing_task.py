@@ -12,7 +12,7 @@ import pandas as pd
 
 from .coverage import Coverage
 from .database import DOMAINS, Database, load_database
-from .errors import UsageError
+from .exceptions import UsageError
 from .metrics.offers import TaskPair
 from .mwzeval import (
     NO_CONSTRAINT,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from .coverage import Coverage
-from .errors import UsageError
+from .exceptions import UsageError
 from .metrics.pairs import TextPair
 from .mwzeval import normalize_responses
 from .protocols import Protocol, check_text_steps

@@ -17,7 +17,7 @@ from importlib.resources import files
 
 import pandas as pd
 
-from .errors import UsageError, show
+from .exceptions import UsageError, show
 
 __all__ = [
     "canonical_names",

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from .errors import UnknownNameError, UsageError
+from .exceptions import UnknownNameError, UsageError
 from .golds import GOLDS
 from .metrics import Metric
 from .metrics.change import CHANGE_METRICS

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from . import errors
-from .errors import DataFileError, DialogevalError, ReportError, UnknownNameError, UsageError, show
+from . import exceptions
+from .exceptions import DataFileError, DialogevalError, ReportError, UnknownNameError, UsageError, show
 from .resources import resource_dir
 
 __all__ = ["REPORTS", "export_html", "find_report", "read_parameters", "run_report", "write_outputs"]
@@ -60,7 +60,7 @@ def run_report(
     >>> run_report("no_such_report")
     Traceback (most recent call last):
     ...
-    dialogeval.errors.UnknownNameError: unknown report 'no_such_report': known: state_tracking, generation
+    dialogeval.exceptions.UnknownNameError: unknown report 'no_such_report': known: state_tracking, generation
     """
     path = find_report(report)
     values = check_parameters(path, parameters or {})
@@ -188,7 +188,7 @@ def _execute(path: Path, notebook: Path, values: dict[str, Any]) -> None:
             extra_arguments=["--log-level=ERROR"],
         )
     except PapermillExecutionError as error:
-        kind = getattr(errors, error.ename, None)
+        kind = getattr(exceptions, error.ename, None)
         if isinstance(kind, type) and issubclass(kind, DialogevalError):
             # Our own refusals are one line that says all: which cell it came from helps nobody.
             raise ReportError(error.evalue) from None

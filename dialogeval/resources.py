@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .errors import DataFileError, UnknownNameError
+from .exceptions import DataFileError, UnknownNameError
 
 __all__ = ["KINDS", "resource_dir"]
 
@@ -69,7 +69,7 @@ def find_resource(kind: str, package: Path) -> Path:
     >>> find_resource("data", Path("nowhere/package"))
     Traceback (most recent call last):
     ...
-    dialogeval.errors.DataFileError: nowhere/package/bundle/data: no such folder; reinstall dialogeval ...
+    dialogeval.exceptions.DataFileError: nowhere/package/bundle/data: no such folder; reinstall dialogeval ...
     """
     bundled = package / "bundle" / kind
     if bundled.is_dir():

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from .coverage import Coverage, match_turns
-from .errors import UsageError
+from .exceptions import UsageError
 from .golds import in_version
 from .metrics import Metric
 from .pairing import make_pairs, scorable

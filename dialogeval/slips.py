@@ -13,7 +13,7 @@ from dataclasses import replace
 import pandas as pd
 
 from .corpora import load_corpus
-from .errors import DialogevalError
+from .exceptions import DialogevalError
 from .normalize import normalize_states
 from .tables import Corpus, Predictions
 

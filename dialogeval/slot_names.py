@@ -12,7 +12,7 @@ import csv
 from functools import cache
 from importlib import resources
 
-from .errors import UnknownNameError
+from .exceptions import UnknownNameError
 
 __all__ = ["STYLES", "slot_placeholder"]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from .errors import CorpusError
+from .exceptions import CorpusError
 
 __all__ = [
     "COLUMNS",

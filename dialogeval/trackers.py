@@ -17,7 +17,7 @@ from itertools import groupby
 
 import pandas as pd
 
-from .errors import UsageError
+from .exceptions import UsageError
 from .model_input import split_tokens
 from .tables import Corpus, Predictions, table
 from .value_search import Lexicon, build_lexicon, find_known, find_value, plain_text

@@ -19,7 +19,7 @@ import dialogeval as de
 from dialogeval.analysis import RESET_GOAL_ACCURACY, errors
 from dialogeval.analysis.errors import KINDS
 from dialogeval.analysis.rendering import MARKS, escape, visible
-from dialogeval.errors import UnknownNameError, UsageError
+from dialogeval.exceptions import UnknownNameError, UsageError
 from dialogeval.metrics.state import count_triples
 from dialogeval.scoring import Scores
 from dialogeval.tables import Corpus, Predictions, table

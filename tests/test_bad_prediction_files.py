@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from dialogeval.errors import DataFileError, PredictionError
+from dialogeval.exceptions import DataFileError, PredictionError
 from dialogeval.predictions import load_predictions
 
 FILES = [

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dialogeval.errors import DialogevalError, PredictionError
+from dialogeval.exceptions import DialogevalError, PredictionError
 from dialogeval.predictions import load_predictions
 
 SHAPES = "expected {domain: {slot: value}} or a list of [domain, slot, value]"

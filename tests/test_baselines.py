@@ -24,7 +24,7 @@ from dialogeval.baselines import (
 )
 from dialogeval.corpora import load_corpus
 from dialogeval.delex import delexicalize
-from dialogeval.errors import UnknownNameError, UsageError
+from dialogeval.exceptions import UnknownNameError, UsageError
 from dialogeval.tables import Corpus, Predictions, table
 
 AREAS = ("north", "south", "centre")

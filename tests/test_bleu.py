@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialogeval.errors import DialogevalError, PredictionError, UnknownNameError, UsageError
+from dialogeval.exceptions import DialogevalError, PredictionError, UnknownNameError, UsageError
 from dialogeval.metrics import ngrams
 from dialogeval.metrics.pairs import TextPair
 from dialogeval.metrics.text import (

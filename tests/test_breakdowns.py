@@ -22,7 +22,7 @@ from dialogeval.breakdowns import (
     state_errors,
     turn_table,
 )
-from dialogeval.errors import UnknownNameError, UsageError
+from dialogeval.exceptions import UnknownNameError, UsageError
 from dialogeval.metrics.state import count_triples
 from dialogeval.scoring import Scores
 from dialogeval.tables import Corpus, Predictions, table

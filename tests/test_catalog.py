@@ -19,7 +19,7 @@ from dialogeval.corpora.catalog import (
     split_parts,
 )
 from dialogeval.corpora.download import fetch, is_intact
-from dialogeval.errors import DataFileError, UnknownNameError, UsageError
+from dialogeval.exceptions import DataFileError, UnknownNameError, UsageError
 from dialogeval.resources import find_resource, resource_dir
 
 FAMILIES = {"multiwoz", "crosswoz", "schema_guided", "unified", "predictions"}

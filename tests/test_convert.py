@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dialogeval.errors import DataFileError, UnknownNameError, UsageError
+from dialogeval.exceptions import DataFileError, UnknownNameError, UsageError
 from dialogeval.predictions.cells import ABSENT, Cell, build
 from dialogeval.predictions.load import FORMATS, load_predictions
 from dialogeval.predictions.writers import convert, lost, save_predictions

@@ -12,7 +12,7 @@ import pytest
 
 import dialogeval as de
 from dialogeval.corpora import crosswoz, multiwoz
-from dialogeval.errors import CorpusError, DataFileError, UnknownNameError
+from dialogeval.exceptions import CorpusError, DataFileError, UnknownNameError
 from dialogeval.normalize import normalize_states
 
 HOTEL = {

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dialogeval.corpora import load_corpus
 from dialogeval.delex import delexicalization_report, delexicalize, delexicalize_text
-from dialogeval.errors import UnknownNameError, UsageError
+from dialogeval.exceptions import UnknownNameError, UsageError
 from dialogeval.model_input import SPECIAL_TOKENS, lai_inputs, split_tokens, vocabulary
 from dialogeval.placeholders import canonicalize_placeholders
 from dialogeval.slot_names import slot_placeholder

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_bleu import SYSTEMS, TEXT, close, read_pair, relaxed
 
-from dialogeval.errors import PredictionError, UnknownNameError, UsageError
+from dialogeval.exceptions import PredictionError, UnknownNameError, UsageError
 from dialogeval.metrics.diversity import (
     DIVERSITY_METRICS,
     delete_one_sums,

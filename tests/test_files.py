@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogeval import errors, files
-from dialogeval.errors import DataFileError, DialogevalError, UnknownNameError
+from dialogeval import exceptions, files
+from dialogeval.exceptions import DataFileError, DialogevalError, UnknownNameError
 from dialogeval.files import parse_json, read_bytes, read_json_lines, unpack, zip_members
 
 
@@ -162,7 +162,7 @@ def test_only_our_errors_escape(data: bytes) -> None:
 @given(st.text())
 def test_an_error_is_one_printable_line(text: str) -> None:
     error = DialogevalError(
-        "problem " + text, file=text, dialogue=text, turn=1, got=errors.show(text), mend="mend"
+        "problem " + text, file=text, dialogue=text, turn=1, got=exceptions.show(text), mend="mend"
     )
     assert str(error).isprintable()
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_bleu import SYSTEMS, close, read_pair, relaxed
 
-from dialogeval.errors import PredictionError, UnknownNameError, UsageError
+from dialogeval.exceptions import PredictionError, UnknownNameError, UsageError
 from dialogeval.metrics.goal import (
     AVERAGES,
     GOAL_METRICS,

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from dialogeval import inspection, load_corpus, oddities
-from dialogeval.errors import UnknownNameError
+from dialogeval.exceptions import UnknownNameError
 from dialogeval.tables import Corpus, table
 
 REAL = ("multiwoz21", "multiwoz20", "crosswoz", "crosswoz_en", "multiwoz_zh")

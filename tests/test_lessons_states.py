@@ -12,7 +12,7 @@ from test_notebooks import check_run, read, run
 
 import dialogeval as de
 from dialogeval import demonstrations, example_trackers, plots, slips
-from dialogeval.errors import UsageError
+from dialogeval.exceptions import UsageError
 from dialogeval.metrics.state import score_lists
 from dialogeval.plots import definitions as figures
 from dialogeval.tables import table

@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from dialogeval.errors import UnknownNameError
+from dialogeval.exceptions import UnknownNameError
 from dialogeval.report import check_parameters
 from dialogeval.resources import resource_dir
 

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 import dialogeval as de
 from dialogeval import plots
 from dialogeval.breakdowns import by_slot
-from dialogeval.errors import UnknownNameError, UsageError
+from dialogeval.exceptions import UnknownNameError, UsageError
 from dialogeval.plots.base import FILLS, plain, png
 from dialogeval.scoring import Scores
 from dialogeval.tables import Corpus, Predictions, table

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dialogeval.errors import PredictionError, UnknownNameError
+from dialogeval.exceptions import PredictionError, UnknownNameError
 from dialogeval.predictions.load import FORMATS, load_predictions
 
 STATE = {"hotel": {"area": "north", "stars": ""}, "taxi": {"leaveat": "17:15 "}}

@@ -15,7 +15,7 @@ import pytest
 
 import dialogeval as de
 from dialogeval import wording
-from dialogeval.errors import DataFileError, ReportError, UnknownNameError, UsageError
+from dialogeval.exceptions import DataFileError, ReportError, UnknownNameError, UsageError
 from dialogeval.locate import locate_predictions
 from dialogeval.report import export_html, read_parameters, run_report, write_outputs
 from dialogeval.resources import resource_dir

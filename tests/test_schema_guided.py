@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dialogeval.corpora.schema_guided import looks_like, read
 from dialogeval.corpora.utterances import token_span
-from dialogeval.errors import CorpusError
+from dialogeval.exceptions import CorpusError
 from dialogeval.tables import COLUMNS, Corpus
 
 SCHEMA = [

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dialogeval as de
-from dialogeval.errors import CoverageError, UnknownNameError, UsageError
+from dialogeval.exceptions import CoverageError, UnknownNameError, UsageError
 from dialogeval.metrics import Metric, ratio
 from dialogeval.metrics.state import STATE_METRICS, count_triples
 from dialogeval.protocols import PROTOCOLS, Protocol

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import dialogeval as de
 from dialogeval.corpora import crosswoz
-from dialogeval.errors import CoverageError, PredictionError, UsageError
+from dialogeval.exceptions import CoverageError, PredictionError, UsageError
 from dialogeval.files import read_bytes
 from dialogeval.golds import GOLDS
 from dialogeval.metrics.change import count_changes, count_flexible, count_turn_goal
@@ -500,7 +500,7 @@ def test_a_renamed_slot_changes_its_own_turns_only(rows: dict, name: str, slot: 
             keep = [key not in touched for key in frame.index]
         assert_same(frame[keep], after[function][keep])
     scores = [de.score(gold, p, STATES[name], resamples=0)["joint_goal_accuracy"] for p in (pred, renamed)]
-    if name not in ("dstc9", "mwzeval"):
+    if name != "dstc9":  # there an invented slot goes out of sight under a name that gold lacks
         assert scores[1] <= scores[0] + 1e-12
 
 

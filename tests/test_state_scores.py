@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dialogeval as de
-from dialogeval.errors import UnknownNameError, UsageError
+from dialogeval.exceptions import UnknownNameError, UsageError
 from dialogeval.metrics.state import STATE_METRICS, score_lists, slot_f1_metric
 from dialogeval.metrics.states import pair_states
 

@@ -7,7 +7,7 @@ import pytest
 
 import dialogeval as de
 from dialogeval.checks import check_table
-from dialogeval.errors import PredictionError
+from dialogeval.exceptions import PredictionError
 from dialogeval.tables import COLUMNS, Corpus, canonical_id, table
 
 

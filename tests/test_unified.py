@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from dialogeval.corpora.unified import looks_like, read
-from dialogeval.errors import CorpusError, UnknownNameError
+from dialogeval.exceptions import CorpusError, UnknownNameError
 from dialogeval.tables import COLUMNS
 
 EMPTY = {"hotel": {"area": "", "book day": ""}, "taxi": {"leave at": ""}}

@@ -19,7 +19,7 @@ import pandas as pd
 
 from ..breakdowns.groups import corpus_of, state_pair_of
 from ..breakdowns.states import paired_errors
-from ..errors import UnknownNameError
+from ..exceptions import UnknownNameError
 from ..metrics.change import new_triples
 from ..metrics.states import StatePair
 from ..scoring import Scores

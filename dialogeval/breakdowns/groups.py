@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from ..errors import UsageError
+from ..exceptions import UsageError
 from ..golds import gold_of
 from ..metrics.state import count_triples
 from ..metrics.states import StatePair, Triples

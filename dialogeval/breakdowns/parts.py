@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from ..errors import UnknownNameError, UsageError
+from ..exceptions import UnknownNameError, UsageError
 from ..metrics import ratio
 from ..metrics.state import count_triples, micro_f1, precision, recall
 from ..scoring import Scores

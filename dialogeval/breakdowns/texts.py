@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import UnknownNameError, UsageError
+from ..exceptions import UnknownNameError, UsageError
 from ..metrics import ratio
 from ..metrics.goal import goal_counts
 from ..metrics.text import bleu_counts

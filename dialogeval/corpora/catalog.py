@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from ..errors import DataFileError, UnknownNameError, UsageError
+from ..exceptions import DataFileError, UnknownNameError, UsageError
 from ..resources import resource_dir
 from .entries import CorpusEntry, FileEntry, catalog
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..errors import CorpusError, UnknownNameError, show
+from ..exceptions import CorpusError, UnknownNameError, show
 from ..tables import Corpus, Source, canonical_id, table
 
 __all__ = ["GOLDS", "looks_like", "read"]

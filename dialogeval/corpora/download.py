@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import pandas as pd
 
-from ..errors import FetchError, UnknownNameError, UsageError
+from ..exceptions import FetchError, UnknownNameError, UsageError
 from .catalog import CONTENT_URL, FileEntry, corpus_entry, data_home, file_url, local_file
 
 __all__ = ["fetch", "git_blob_id", "is_intact"]
@@ -74,12 +74,12 @@ def fetch(
     >>> fetch("crosswoz", progress="loud")
     Traceback (most recent call last):
     ...
-    dialogeval.errors.UnknownNameError: unknown progress 'loud': known: bar, none
+    dialogeval.exceptions.UnknownNameError: unknown progress 'loud': known: bar, none
     """
     if progress not in _PROGRESS:
         raise UnknownNameError("progress", progress, _PROGRESS)
-    if not timeout > 0:
-        raise UsageError("timeout", expected="seconds, more than 0", got=str(timeout))
+    if not 0 < timeout <= 86_400:
+        raise UsageError("timeout", expected="seconds, more than 0 and at most a day", got=str(timeout))
     folder = data_home(home)
     rows = []
     for file in _chosen(name, parts):

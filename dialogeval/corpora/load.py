@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import CorpusError, DataFileError, UnknownNameError, UsageError
+from ..exceptions import CorpusError, DataFileError, UnknownNameError, UsageError
 from ..files import collection_paused, parse_json, read_bytes, unpack, zip_members
 from ..tables import Corpus, Source
 from . import catalog, crosswoz, multiwoz, schema_guided, unified

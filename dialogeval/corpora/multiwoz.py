@@ -12,7 +12,7 @@ import os
 from collections import Counter
 from typing import Any
 
-from ..errors import CorpusError, show
+from ..exceptions import CorpusError, show
 from ..tables import Corpus, Source, canonical_id, table
 
 __all__ = ["looks_like", "read", "read_ontology"]

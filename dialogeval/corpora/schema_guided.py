@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import CorpusError, show
+from ..exceptions import CorpusError, show
 from ..tables import Corpus, Source, canonical_id, table
 from .utterances import ABSENT, UNANSWERED, add_span, dialogues_of, notes_of, turns_of
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import CorpusError, UnknownNameError, show
+from ..exceptions import CorpusError, UnknownNameError, show
 from ..tables import Corpus, Source, table
 from .utterances import ABSENT, UNANSWERED, add_span, dialogues_of, notes_of, turns_of
 

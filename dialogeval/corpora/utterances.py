@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import CorpusError, show
+from ..exceptions import CorpusError, show
 from ..tables import canonical_id
 
 __all__ = ["ABSENT", "UNANSWERED", "add_span", "dialogues_of", "notes_of", "token_span", "turns_of"]

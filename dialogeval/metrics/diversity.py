@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import UnknownNameError, UsageError, show
+from ..exceptions import UnknownNameError, UsageError, show
 from . import Metric, Sums, ratio
 from .ngrams import ngram_codes
 from .pairs import TextPair

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import UnknownNameError, UsageError, show
+from ..exceptions import UnknownNameError, UsageError, show
 from ..placeholders import canonical_names, names_pattern
 from . import Metric, Sums, ratio
 from .pairs import TextPair

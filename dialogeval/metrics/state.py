@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import UnknownNameError
+from ..exceptions import UnknownNameError
 from . import Metric, Sums, ratio
 from .states import StatePair, contains, distinct, pair_states_from_lists
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import UsageError, show
+from ..exceptions import UsageError, show
 
 __all__ = ["StatePair", "Triples", "pair_states", "pair_states_from_lists"]
 

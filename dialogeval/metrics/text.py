@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import UnknownNameError, UsageError, show
+from ..exceptions import UnknownNameError, UsageError, show
 from . import Metric, Sums, ratio
 from .diversity import DIVERSITY_METRICS
 from .ngrams import MAX_ORDER, count_segments, distinct_segments

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import PredictionError, UnknownNameError, UsageError, show
+from ..exceptions import PredictionError, UnknownNameError, UsageError, show
 
 __all__ = ["TOKENIZERS", "check_texts", "encode", "same_length", "splitter"]
 
@@ -51,7 +51,7 @@ def check_texts(name: str, texts: Iterable[Any]) -> list[str]:
     >>> check_texts("responses", "hello")
     Traceback (most recent call last):
     ...
-    dialogeval.errors.UsageError: responses: expected a list of strings, got a string 'hello'; put it in a list
+    dialogeval.exceptions.UsageError: responses: expected a list of strings, got a string 'hello'; put it in a list
     """
     if isinstance(texts, (str, bytes, dict)) or not hasattr(texts, "__iter__"):
         mend = "put it in a list" if isinstance(texts, str) else None

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
+from ..exceptions import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..errors import UsageError
+from ..exceptions import UsageError
 from .base import COLOURS, INK, finish, listing, new_axes, number, plain, row_height, style
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..errors import UsageError
+from ..exceptions import UsageError
 from .base import COLOURS, FILLS, INK, finish, legend, listing, new_axes, number, plain, row_height, style
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..breakdowns import ERROR_KINDS, by_domain, by_slot, by_turn
-from ..errors import UsageError
+from ..exceptions import UsageError
 from ..scoring import Scores
 from .base import (
     COLOURS,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..breakdowns import by_label, turn_table
-from ..errors import UsageError
+from ..exceptions import UsageError
 from ..scoring import Scores
 from .base import (
     COLOURS,

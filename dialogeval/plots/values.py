@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..errors import UnknownNameError, UsageError
+from ..exceptions import UnknownNameError, UsageError
 from ..scoring import Scores
 from .base import COLOURS, INK, finish, listing, new_axes, number, plain, row_height, style, unit_label
 

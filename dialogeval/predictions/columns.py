@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import PredictionError, show
+from ..exceptions import PredictionError, show
 from ..tables import table
 from .states import Triple, read_state
 

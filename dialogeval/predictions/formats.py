@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import PredictionError, show
+from ..exceptions import PredictionError, show
 from ..files import parse_json
 from .cells import ABSENT, Cell, turn_gap
 

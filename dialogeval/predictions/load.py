@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..errors import DataFileError, DialogevalError, PredictionError, UnknownNameError, show
+from ..exceptions import DataFileError, DialogevalError, PredictionError, UnknownNameError, show
 from ..files import collection_paused, parse_json, read_bytes, read_json_lines
 from ..locate import locate_predictions
 from ..tables import Predictions

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NoReturn
 
-from ..errors import PredictionError, show
+from ..exceptions import PredictionError, show
 
 __all__ = ["REPAIRS", "read_state"]
 

@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 import pandas as pd
 
-from ..errors import DataFileError, UnknownNameError, UsageError
+from ..exceptions import DataFileError, UnknownNameError, UsageError
 from ..tables import Predictions
 from .documents import document
 from .load import FORMATS, load_predictions

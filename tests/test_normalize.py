@@ -1,0 +1,268 @@
+"""Normalisation steps: each alone by example, idempotence, order, and what the signature says of them."""
+
+from __future__ import annotations
+
+import string
+from itertools import permutations
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialogeval.exceptions import UnknownNameError
+from dialogeval.normalize import (
+    NOT_FILLED,
+    SLOT_STEPS,
+    STEPS,
+    check_steps,
+    describe_steps,
+    lookup,
+    normalize_slot,
+    normalize_states,
+    normalize_value,
+)
+from dialogeval.tables import table
+
+EVERY = [f"{name}:{choice}" for name, choices in STEPS.items() for choice in choices]
+
+
+@pytest.mark.parametrize(
+    ("step", "examples"),
+    [
+        ("case:lower", {"North": "north", "DÍA": "día", "北京": "北京", " A ": " a "}),
+        ("space:strip", {" a b ": "a b", "\ta\n": "a", "a  b": "a  b"}),
+        ("space:collapse", {" a  b ": "a b", "a\u3000b": "a b"}),
+        ("space:remove", {" a  b ": "ab", "9 : 15": "9:15"}),
+        ("none:drop", {"none": "", " None ": "", "nonesuch": "nonesuch", "not mentioned": "not mentioned"}),
+        (
+            "dontcare:unify",
+            {
+                "dontcare": "dontcare",
+                "do n't care": "dontcare",
+                "Don't care": "dontcare",
+                "do not care": "dontcare",
+                "dont care": "dontcare",
+                "does not matter": "dontcare",
+                "any": "dontcare",
+                "不在意": "dontcare",
+                "anything": "anything",
+                "any area": "any area",
+            },
+        ),
+        ("dontcare:drop", {"dontcare": "", "don't care": "", "any": "", "many": "many"}),
+        (
+            "time:hhmm",
+            {
+                "9:15": "09:15",
+                "09:15": "09:15",
+                "9.15": "09:15",
+                "0915": "09:15",
+                "9:15 am": "09:15",
+                "9:15pm": "21:15",
+                "12 am": "00:00",
+                "12 p.m.": "12:00",
+                "9 am": "09:00",
+                "24:00": "24:00",
+                "9:75": "9:75",
+                "9": "9",
+                "after 9:15": "after 9:15",
+            },
+        ),
+        (
+            "article:drop",
+            {
+                "the inn": "inn",
+                "The Inn": "Inn",
+                "the the": "the",
+                "theatre": "theatre",
+                "at the inn": "at the inn",
+            },
+        ),
+        (
+            "spelling:unify",
+            {
+                "center": "centre",
+                "centers": "centers",
+                "acorn guest house": "acorn guesthouse",
+                "the man on the moon concert hall": "the man on the moon concerthall",
+                "a & b": "a and b",
+                "a&b": "a&b",
+            },
+        ),
+        (
+            "punctuation:drop",
+            {"saint john's": "saint johns", "a - b": "a b", "09:15": "09:15", "ali baba.": "ali baba"},
+        ),
+        ("map:dstc9", {"none": "", "none ": "none ", "free admission": "free", "是的": "有", "不是": "没有"}),
+    ],
+)
+def test_each_step_alone(step: str, examples: dict[str, str]) -> None:
+    assert {v: normalize_value(v, [step]) for v in examples} == examples
+
+
+def test_every_step_has_examples_above() -> None:
+    mark = next(m for m in test_each_step_alone.pytestmark if m.name == "parametrize")
+    assert [step for step, _ in mark.args[1]] == EVERY
+
+
+words = [w for row in (*lookup("spellings"), *lookup("value_maps")) for w in row if w]
+pieces = [
+    *words,
+    "the",
+    "The ",
+    "any",
+    "none",
+    "None",
+    "do n't care",
+    "9:15",
+    "0915",
+    "am",
+    "pm",
+    " ",
+    "\t",
+    "'",
+    "-",
+]
+texts = st.one_of(
+    st.text(max_size=12),
+    st.lists(st.sampled_from(pieces), max_size=5).map("".join),
+    st.lists(st.sampled_from(pieces), max_size=5).map(" ".join),
+    st.text(alphabet=string.digits + ":. apm", max_size=9),
+)
+
+
+@pytest.mark.parametrize("step", EVERY)
+@given(value=texts)
+def test_a_step_done_twice_is_done_once(step: str, value: str) -> None:
+    once = normalize_value(value, [step])
+    assert normalize_value(once, [step]) == once
+
+
+@given(st.text(alphabet="aAbB_ e", min_size=1, max_size=8), st.sampled_from(["hotel", "train", "x"]))
+def test_slot_steps_done_twice_are_done_once(slot: str, domain: str) -> None:
+    known = {alias for _, alias, _ in lookup("slot_aliases")} | {
+        name for _, _, name in lookup("slot_aliases")
+    }
+    for name in (slot, *known):
+        for choice in SLOT_STEPS["slots"]:
+            once = normalize_slot(domain, name, [f"slots:{choice}"])
+            assert normalize_slot(domain, once, [f"slots:{choice}"]) == once
+
+
+def test_slot_aliases() -> None:
+    def named(domain: str, slot: str) -> str:
+        return normalize_slot(domain, slot, ["slots:multiwoz22"])
+
+    assert [named("train", s) for s in ("arrive by", "arriveBy", "arrive", "leaveAt", "leave_at")] == [
+        *["arriveby"] * 3,
+        *["leaveat"] * 2,
+    ]
+    assert [named("hotel", s) for s in ("price range", "price", "stay", "book stay", "day")] == [
+        *["pricerange"] * 2,
+        *["bookstay"] * 2,
+        "bookday",
+    ]
+    assert named("train", "day") == "day"
+    assert [named("restaurant", "time"), named("taxi", "time")] == ["booktime", "time"]
+    assert normalize_slot("hotel", "Price Range", ["slots:plain"]) == "pricerange"
+    assert normalize_slot("hotel", "Price Range", ["slots:keep", "case:lower"]) == "Price Range"
+
+
+def test_the_order_of_steps_is_the_order_of_the_list() -> None:
+    value = "None "
+    assert normalize_value(value, ["case:lower", "map:dstc9", "space:remove"]) == "none"
+    assert normalize_value(value, ["case:lower", "space:remove", "map:dstc9"]) == ""
+    assert normalize_value(value, ["map:dstc9", "case:lower", "space:remove"]) == "none"
+    # The article is found only where white space is gone before it.
+    assert normalize_value(" the inn", ["article:drop", "space:strip"]) == "the inn"
+    assert normalize_value(" the inn", ["space:strip", "article:drop"]) == "inn"
+
+
+@given(texts)
+def test_lower_case_and_white_space_may_come_in_any_order(value: str) -> None:
+    for choice in ("strip", "collapse", "remove"):
+        both = {normalize_value(value, order) for order in permutations(["case:lower", f"space:{choice}"])}
+        assert len(both) == 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "text"),
+    [
+        ([], "case:keep|space:keep"),
+        (["none:drop"], "case:keep|space:keep|none:drop"),
+        (["case:lower", "none:drop"], "case:lower|space:keep|none:drop"),
+        (["none:drop", "case:lower"], "space:keep|none:drop|case:lower"),
+        (["case:lower", "map:dstc9", "space:remove"], "case:lower|map:dstc9|space:remove"),
+        (["space:remove", "case:lower", "map:dstc9"], "case:lower|space:remove|map:dstc9"),
+        (["space:strip", "map:dstc9", "space:remove"], "case:keep|map:dstc9|space:strip+remove"),
+        (["case:keep", "time:keep"], "case:keep|space:keep"),
+        (["slots:multiwoz22", "time:hhmm"], "case:keep|space:keep|slots:multiwoz22|time:hhmm"),
+    ],
+)
+def test_what_the_signature_says(steps: list[str], text: str) -> None:
+    assert "|".join(f"{k}:{v}" for k, v in describe_steps(steps).items()) == text
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ("cases:lower", "unknown normalisation step 'cases': did you mean case"),
+        ("case:upper", "unknown choice of step case 'upper'"),
+        ("case", "unknown choice of step case ''"),
+        ("slots:multiwoz", "unknown choice of step slots 'multiwoz': did you mean multiwoz22"),
+    ],
+)
+def test_unknown_steps(step: str, message: str) -> None:
+    for call in (
+        check_steps,
+        describe_steps,
+        lambda s: normalize_value("a", s),
+        lambda s: normalize_slot("a", "b", s),
+    ):
+        with pytest.raises(UnknownNameError) as caught:
+            call([step])
+        assert message in str(caught.value)
+
+
+ROWS = [
+    ("d", 0, "hotel", "price", "North "),
+    ("d", 0, "hotel", "area", "none"),
+    ("d", 1, "hotel", "name", "not mentioned"),
+    ("d", 1, "hotel", "stars", ""),
+    ("e", 0, "train", "Arrive By", "9:15"),
+]
+
+
+def test_tables() -> None:
+    states = table("states", ROWS)
+    before = states.copy(deep=True)
+    assert normalize_states(states, ())["value"].tolist() == ["North ", "none", "9:15"]
+    done = normalize_states(
+        states, ("case:lower", "space:strip", "none:drop", "time:hhmm", "slots:multiwoz22")
+    )
+    assert done.to_numpy().tolist() == [
+        ["d", 0, "hotel", "pricerange", "north"],
+        ["e", 0, "train", "arriveby", "09:15"],
+    ]
+    assert dict(done.dtypes) == dict(states.dtypes)
+    assert done.index.tolist() == [0, 1]
+    pd.testing.assert_frame_equal(states, before)
+    assert len(normalize_states(table("states"), EVERY)) == 0
+
+
+def test_what_is_not_filled() -> None:
+    states = table("states", [("d", 0, "hotel", "name", v) for v in (*NOT_FILLED, "none", "dontcare")])
+    assert normalize_states(states, ())["value"].tolist() == ["none", "dontcare"]
+    # A protocol with its own table of what means "no value" is taken at its word.
+    assert normalize_states(states, ("map:dstc9",))["value"].tolist() == ["not mentioned", "dontcare"]
+    assert normalize_states(states, ("map:keep",))["value"].tolist() == ["none", "dontcare"]
+
+
+@given(st.lists(texts, max_size=8), st.lists(st.sampled_from(EVERY), max_size=4))
+def test_tables_do_what_single_values_do(values: list[str], steps: list[str]) -> None:
+    states = table("states", [("d", t, "hotel", "name", v) for t, v in enumerate(values)])
+    absent = ("",) if "map:dstc9" in steps else NOT_FILLED
+    wanted = [(t, normalize_value(v, steps)) for t, v in enumerate(values) if v not in absent]
+    done = normalize_states(states, steps)
+    assert list(zip(done["turn"], done["value"], strict=True)) == [(t, v) for t, v in wanted if v]
