@@ -26,7 +26,7 @@ _HOMES = {
     "scoring": ["Scores", "score"],
     "comparison": ["Comparison", "compare"],
     "breakdowns": ["breakdown"],
-    "definitions": ["definitions", "rankings"],
+    "definition_table": ["definitions", "rankings"],
     "analysis": [
         "confused_slots",
         "confused_values",
@@ -44,6 +44,7 @@ _HOMES = {
     "delex": ["delexicalize"],
     "model_input": ["lai_inputs"],
     "baselines": ["run_baseline"],
+    "checks": ["predictions_from"],
     "exceptions": ["DialogevalError"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -62,11 +63,12 @@ if TYPE_CHECKING:
     )
     from .baselines import run_baseline
     from .breakdowns import breakdown
+    from .checks import predictions_from
     from .comparison import Comparison, compare
     from .corpora import load_corpus
     from .corpora.catalog import catalog, cite, corpora_table, data_home
     from .corpora.download import fetch
-    from .definitions import definitions, rankings
+    from .definition_table import definitions, rankings
     from .delex import delexicalize
     from .exceptions import DialogevalError
     from .metrics.diversity import distinct_n, distinct_utterances

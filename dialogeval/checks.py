@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from .exceptions import PredictionError, show
-from .tables import COLUMNS, INTEGERS, canonical_id
+from .exceptions import PredictionError, UsageError, show
+from .tables import COLUMNS, INTEGERS, Predictions, canonical_id
 
-__all__ = ["check_table"]
+__all__ = ["check_table", "predictions_from"]
 
 
 def check_table(kind: str, frame: pd.DataFrame, where: str = "table") -> pd.DataFrame:
@@ -84,3 +84,61 @@ def check_table(kind: str, frame: pd.DataFrame, where: str = "table") -> pd.Data
                 mend="keep one row",
             )
     return result
+
+
+def predictions_from(
+    states: pd.DataFrame | None = None,
+    responses: pd.DataFrame | None = None,
+    *,
+    turns: pd.DataFrame | None = None,
+    name: str = "system",
+) -> Predictions:
+    """Make predictions of tables instead of a file.
+
+    Parameters
+    ----------
+    states : pandas.DataFrame, optional
+        Columns dialogue_id, turn, domain, slot, value; one row a predicted triple.
+    responses : pandas.DataFrame, optional
+        Columns dialogue_id, turn, response.
+    turns : pandas.DataFrame, optional
+        Columns dialogue_id, turn: all turns that were predicted. Needed with ``states`` alone, where
+        a turn with an empty state has no row.
+    name : str
+
+    Returns
+    -------
+    Predictions
+
+    Raises
+    ------
+    PredictionError
+        A column is missing or holds what it cannot.
+    UsageError
+        Neither states nor responses, or states without turns.
+
+    Examples
+    --------
+    >>> states = pd.DataFrame({"dialogue_id": ["D1"], "turn": [1], "domain": ["hotel"], "slot": ["area"],
+    ...                        "value": ["north"]})
+    >>> turns = pd.DataFrame({"dialogue_id": ["D1", "D1"], "turn": [0, 1]})
+    >>> predictions_from(states, turns=turns)
+    Predictions(system: 1 dialogues, 2 turns; states)
+    """
+    if states is None and responses is None:
+        raise UsageError("no predictions", expected="a table of states, of responses, or both")
+    for what, frame in (("states", states), ("responses", responses), ("turns", turns)):
+        if frame is not None and not isinstance(frame, pd.DataFrame):
+            raise UsageError(what, expected="a pandas.DataFrame", got=show(frame))
+    source = turns if turns is not None else responses
+    if source is None:
+        raise UsageError(
+            "states without turns", mend="give turns: a turn with an empty state has no row in states"
+        )
+    return Predictions(
+        name=name,
+        turns=check_table("predicted_turns", source, name),
+        states=None if states is None else check_table("states", states, name),
+        responses=None if responses is None else check_table("responses", responses, name),
+        format="table",
+    )

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -81,6 +82,9 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--corpus", metavar="NAME_OR_PATH", help="gold; without it the file must carry its own")
     sub.add_argument("--split", default="test", help="split of the corpus (default: test)")
     sub.add_argument("--protocol", help="see: dialogeval protocols (default: lin2021 or lai2019)")
+    sub.add_argument(
+        "--tokenizer", choices=("space", "13a", "zh", "char"), help="for texts, instead of the protocol's"
+    )
     sub.add_argument("--format", help="of the predictions (default: recognised from content)")
     sub.add_argument("--missing", choices=("error", "empty", "skip"), help="turns without a prediction")
     sub.add_argument(
@@ -140,7 +144,7 @@ def _data_home(parser: argparse.ArgumentParser) -> None:
 
 
 def _whole_number(text: str) -> int:
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > 9:
         raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text[:40]!r}")
     return int(text)
 
@@ -153,18 +157,25 @@ def run_score(options: argparse.Namespace) -> None:
     """Score one file of predictions."""
     from .corpora import load_corpus
     from .predictions import load_predictions
+    from .protocols import default_protocol, find_protocol
     from .scoring import score
+    from .tables import Corpus
 
     if options.protocol is not None:
-        from .protocols import find_protocol
-
         find_protocol(options.protocol)  # before the slow part: a typing error should cost nothing
     predictions = load_predictions(options.predictions, format=options.format, name=options.name)
-    gold = load_corpus(options.corpus, options.split, home=options.data_home) if options.corpus else None
+    gold = (
+        None if options.corpus is None else load_corpus(options.corpus, options.split, home=options.data_home)
+    )
+    protocol = options.protocol
+    if options.tokenizer is not None:
+        family = (gold or predictions.gold or Corpus("")).family
+        found = find_protocol(protocol or default_protocol(predictions.states is not None, True, family))
+        protocol = replace(found, tokenizer=options.tokenizer)
     scores = score(
         gold,
         predictions,
-        options.protocol,
+        protocol,
         missing=options.missing,
         resamples=options.resamples,
         seed=options.seed,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from . import paper_tables
 from .exceptions import CoverageError, UnknownNameError, UsageError
 from .protocols import Protocol
 from .resampling import dialogue_sums, percentile_interval
@@ -108,34 +109,8 @@ class Comparison:
             raise UnknownNameError("metric", key, keys)
 
     def cells(self, keys: Sequence[str] | None = None) -> pd.DataFrame:
-        """Return the table for a paper: value, interval and letters as text.
-
-        Parameters
-        ----------
-        keys : sequence of str, optional
-            Metrics; all by default.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row a system from best to worst of the first metric.
-        """
-        first = next(iter(self.scores.values()))
-        keys = list(first.table.index) if keys is None else list(keys)
-        columns = {}
-        for key in keys:
-            self._known(key)
-            letters = self.letters(key)
-            digits = 3 if first.table.loc[key, "unit"] == "fraction" else 1
-            column = {}
-            for name, scores in self.scores.items():
-                row = scores.table.loc[key]
-                interval = (
-                    "" if np.isnan(row["low"]) else f" [{row['low']:.{digits}f}, {row['high']:.{digits}f}]"
-                )
-                column[name] = f"{row['value']:.{digits}f}{interval} {letters[name]}".rstrip()
-            columns[str(first.table.loc[key, "label"])] = column
-        return pd.DataFrame(columns).loc[self.ranking(keys[0])].rename_axis("system")
+        """Return value, interval and letters as text; see `paper_tables.cells`."""
+        return paper_tables.cells(self, keys)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that the command line prints as JSON."""
@@ -154,19 +129,12 @@ class Comparison:
         return self.pairs.to_csv(index=False, lineterminator="\n")
 
     def to_markdown(self, keys: Sequence[str] | None = None) -> str:
-        """Return the table for a paper in Markdown, with a line on how to read it."""
-        cells = self.cells(keys).reset_index()
-        rows = [list(cells.columns), ["---"] * len(cells.columns), *cells.to_numpy().tolist()]
-        lines = ["| " + " | ".join(_markdown(str(c)) for c in row) + " |" for row in rows]
-        return "\n".join([*lines, "", _markdown(self.caption()).replace("\\_", "_")])
+        """Return the table for a paper in Markdown."""
+        return paper_tables.markdown(self, keys)
 
     def to_latex(self, keys: Sequence[str] | None = None) -> str:
-        """Return the table for a paper in LaTeX (package booktabs), everything escaped."""
-        cells = self.cells(keys).reset_index()
-        lines = [rf"\begin{{tabular}}{{l{'r' * (len(cells.columns) - 1)}}}", r"\toprule"]
-        lines += [" & ".join(map(_latex, map(str, cells.columns))) + r" \\", r"\midrule"]
-        lines += [" & ".join(_latex(str(c)) for c in row) + r" \\" for row in cells.to_numpy()]
-        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", f"% {' '.join(self.caption().split())}"])
+        """Return the table for a paper in LaTeX (package booktabs)."""
+        return paper_tables.latex(self, keys)
 
     def caption(self) -> str:
         """Return the sentence that a reader of the table needs."""
@@ -293,8 +261,13 @@ def _common(
     for name, p in named.items():
         turns = keep(p.turns)
         assert turns is not None
-        parts = {part: keep(getattr(p, part)) for part in ("states", "responses", "active_domains")}
-        restricted[name] = replace(p, turns=turns, **parts)
+        restricted[name] = replace(
+            p,
+            turns=turns,
+            states=keep(p.states),
+            responses=keep(p.responses),
+            active_domains=keep(p.active_domains),
+        )
     n = len(wanted)
     said = (
         [f"restricted to the {len(common):,} of {n:,} dialogues that all systems cover"]
@@ -393,22 +366,3 @@ def _row(
         "p_randomisation": p_randomisation,
         "detectable": _DETECTABLE * spread,
     }
-
-
-def _markdown(text: str) -> str:
-    """Escape what Markdown or HTML would take for markup."""
-    for mark in "\\`*_[]<>|#":
-        text = text.replace(mark, "\\" + mark if mark not in "<>" else {"<": "&lt;", ">": "&gt;"}[mark])
-    return " ".join(text.split())
-
-
-def _latex(text: str) -> str:
-    """Escape what LaTeX would take for markup."""
-    marks = {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "|": r"\textbar{}",
-    }
-    marks |= {c: "\\" + c for c in "&%$#_{}"} | {"<": r"\textless{}", ">": r"\textgreater{}"}
-    return "".join(marks.get(c, c) for c in " ".join(text.split()))

@@ -27,6 +27,7 @@ __all__ = [
     "normalize_slot",
     "normalize_states",
     "normalize_value",
+    "normalize_values",
 ]
 
 #: Spellings of "no value yet" in the annotation of the corpora. They are never a filled slot.
@@ -204,6 +205,40 @@ def _value_function(steps: tuple[str, ...]) -> Callable[[str], str]:
     return lambda value: reduce(lambda text, function: function(text), functions, value)
 
 
+def normalize_values(
+    values: Iterable[str], steps: Iterable[str], not_filled: Iterable[str] | None = None
+) -> list[str]:
+    """Run the value steps on many strings.
+
+    Parameters
+    ----------
+    values : iterable of str
+    steps : iterable of str
+    not_filled : iterable of str, optional
+        Values that mean "no value" before any step: `NOT_FILLED`, or the empty one alone where a
+        step ``map`` has its own table of what means that.
+
+    Returns
+    -------
+    list of str
+        Empty strings where a slot does not count as filled.
+
+    Raises
+    ------
+    UnknownNameError
+
+    Examples
+    --------
+    >>> normalize_values(["North", "not mentioned"], ["case:lower"])
+    ['north', '']
+    """
+    steps = tuple(steps)
+    if not_filled is None:
+        not_filled = ("",) if any(s.startswith("map:") and s != "map:keep" for s in steps) else NOT_FILLED
+    absent, run = frozenset(not_filled), _value_function(steps)
+    return ["" if v in absent else run(v) for v in values]
+
+
 def normalize_slot(domain: str, slot: str, steps: Iterable[str]) -> str:
     """Run the steps for slot names on one name.
 
@@ -231,8 +266,7 @@ def normalize_states(
         Columns dialogue_id, turn, domain, slot, value; not changed.
     steps : iterable of str
     not_filled : iterable of str, optional
-        Values that mean "no value" before any step: `NOT_FILLED`, or the empty one alone where a
-        step ``map`` has its own table of what means that.
+        As for `normalize_values`.
 
     Returns
     -------
@@ -251,12 +285,8 @@ def normalize_states(
     ['north']
     """
     steps = tuple(steps)
-    if not_filled is None:
-        not_filled = ("",) if any(s.startswith("map:") and s != "map:keep" for s in steps) else NOT_FILLED
-    absent = frozenset(not_filled)
     codes, values = pd.factorize(states["value"])
-    run = _value_function(steps)
-    new = ["" if v in absent else run(v) for v in values]
+    new = normalize_values(values, steps, not_filled)
     if any(a != b or not b for a, b in zip(values, new, strict=True)):
         states = states.assign(value=pd.Series(new, dtype="str").take(codes).to_numpy())
         states = states[states["value"] != ""].reset_index(drop=True)

@@ -6,6 +6,7 @@ what makes the two sides hard to compare.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pandas as pd
@@ -18,6 +19,8 @@ from .protocols import Protocol, check_text_steps
 from .tables import Corpus, Predictions
 
 __all__ = ["normalize_texts", "text_pair"]
+
+_HAN = re.compile("[\u3400-\u9fff]")
 
 
 def text_pair(
@@ -72,6 +75,7 @@ def text_pair(
         protocol.tokenizer,
         both["order"].tolist(),
     )
+    warned = (*warned, *_unspaced_warning(response, protocol.tokenizer))
     return pair, (*said, *warned, *_style_warnings(reference, response))
 
 
@@ -153,6 +157,20 @@ def _style_warnings(references: Sequence[str], responses: Sequence[str]) -> tupl
             "tokens split on white space then differ for no other reason"
         )
     return tuple(warnings)
+
+
+def _unspaced_warning(responses: Sequence[str], tokenizer: str) -> tuple[str, ...]:
+    """Say so when white space is taken for the end of a word in text that has none."""
+    if tokenizer not in ("space", "13a"):
+        return ()
+    han = sum(len(_HAN.findall(text)) for text in responses)
+    words = sum(len(text.split()) for text in responses)
+    if han <= 3 * max(words, 1):
+        return ()
+    return (
+        f"the responses are written without spaces ({han:,} Chinese characters in {words:,} white-space tokens): "
+        f"tokeniser {tokenizer} takes whole utterances for words; choose zh or char",
+    )
 
 
 def _glued_share(texts: Sequence[str]) -> float:

@@ -7,13 +7,14 @@ lines with `dataclasses.replace`, or with `Protocol` itself; a signature then sa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
-from .exceptions import UnknownNameError, UsageError
+from .exceptions import UnknownNameError, UsageError, show
 from .golds import GOLDS
 from .metrics import Metric
 from .metrics.change import CHANGE_METRICS
@@ -38,6 +39,7 @@ __all__ = [
     "protocols_table",
 ]
 
+_NAME = re.compile(r"[\w.+-]{1,60}")
 #: What happens to turns of the corpus that the predictions lack.
 MISSING = ("error", "empty", "skip")
 #: Which predicted slots are looked at.
@@ -111,6 +113,10 @@ class Protocol:
         ):
             if choice not in known:
                 raise UnknownNameError(what, choice, known)
+        if not _NAME.fullmatch(self.name):
+            raise UsageError(
+                "name of a protocol", expected="letters, digits and . + - _", got=show(self.name)
+            )
         check_steps(self.steps)
         check_text_steps(self.text_steps)
         if not self.metrics:
@@ -119,7 +125,10 @@ class Protocol:
     @property
     def label(self) -> str:
         """Name for the signature; one that is not built in says so."""
-        return self.name if PROTOCOLS.get(self.name) == self else f"user/{self.name}"
+        # The tokeniser stands in the signature by itself, so choosing another is no protocol of one's own.
+        known = PROTOCOLS.get(self.name)
+        same = known is not None and replace(self, tokenizer=known.tokenizer) == known
+        return self.name if same else f"user/{self.name}"
 
     @property
     def tasks(self) -> tuple[str, ...]:

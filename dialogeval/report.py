@@ -8,10 +8,13 @@ before anything runs.
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +68,7 @@ def run_report(
     path = find_report(report)
     values = check_parameters(path, parameters or {})
     defaults = read_parameters(path)
+    _check_inputs({**defaults, **values})
     folder = Path(out) / _slug(path, {**defaults, **values}, defaults)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -177,16 +181,16 @@ def _execute(path: Path, notebook: Path, values: dict[str, Any]) -> None:
 
     logging.getLogger("papermill").setLevel(logging.ERROR)
     try:
-        papermill.execute_notebook(
-            str(path),
-            str(notebook),
-            parameters=values,
-            progress_bar=False,
-            log_output=False,
-            kernel_name="python3",
-            language="python",
-            extra_arguments=["--log-level=ERROR"],
-        )
+        with _quiet_kernel():
+            papermill.execute_notebook(
+                str(path),
+                str(notebook),
+                parameters=values,
+                progress_bar=False,
+                log_output=False,
+                kernel_name="python3",
+                language="python",
+            )
     except PapermillExecutionError as error:
         kind = getattr(exceptions, error.ename, None)
         if isinstance(kind, type) and issubclass(kind, DialogevalError):
@@ -197,6 +201,20 @@ def _execute(path: Path, notebook: Path, values: dict[str, Any]) -> None:
         raise ReportError(f"cell {error.cell_index} failed: {cause}", file=path.name, mend=mend) from None
     except OSError as error:
         raise ReportError(f"cannot be written ({error.strerror or error})", file=notebook) from None
+
+
+@contextmanager
+def _quiet_kernel() -> Iterator[None]:
+    """Keep the kernel's own log off standard error: what a cell prints goes into the notebook anyway."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def export_html(notebook: str | os.PathLike[str]) -> str:
@@ -266,14 +284,43 @@ def write_outputs(folder: str, metrics: Mapping[str, Any], **tables: Any) -> lis
 
 def _slug(path: Path, values: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
     """Name a run after what tells it from others, so that two systems never share a folder."""
-    from .predictions.load import _system_name
-
     parts = [path.stem.removeprefix("report_")]
     for name in ("predictions", "corpus", "split", "protocol", "missing"):
         text = str(values.get(name) or "")
         if name == "predictions":
-            text = _system_name(Path(text).name)
+            text = _run_name(text)
         elif name != "corpus" and text == str(defaults.get(name) or ""):
             continue
         parts.append(re.sub(r"[^\w.-]+", "-", text).strip("-."))
     return "_".join(p for p in parts if p)[:120]
+
+
+def _run_name(predictions: str) -> str:
+    """Return a name for a prediction file that tells equally named files of different folders apart."""
+    from .predictions.load import system_name
+
+    path = Path(predictions)
+    if not predictions or path.parts[0] in ("sample", "predictions"):
+        return system_name(path.name)
+    folders = path.parts[:-1]
+    digest = hashlib.sha256("/".join(folders).encode()).hexdigest()[:4]
+    return f"{folders[-1]}-{digest}-{system_name(path.name)}" if folders else system_name(path.name)
+
+
+def _check_inputs(values: Mapping[str, Any]) -> None:
+    """Find out before a kernel is started what would stop the report: files and names that do not exist."""
+    from .corpora.catalog import catalog
+    from .locate import locate_predictions
+    from .protocols import find_protocol
+
+    home = values.get("data_home") or None
+    if predictions := values.get("predictions"):
+        path = locate_predictions(predictions, home)
+        if not path.exists():
+            raise DataFileError("no such file", file=path, mend="check the path")
+    if (corpus := values.get("corpus")) and corpus not in catalog() and not Path(corpus).exists():
+        raise UnknownNameError(
+            "corpus", corpus, catalog(), mend="or give the path of a file or folder that exists"
+        )
+    if protocol := values.get("protocol"):
+        find_protocol(protocol)

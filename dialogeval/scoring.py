@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from .coverage import Coverage, match_turns
-from .exceptions import UsageError
+from .exceptions import UsageError, show
 from .golds import in_version
 from .metrics import Metric
 from .pairing import make_pairs, scorable
@@ -234,6 +234,7 @@ def score(
     >>> score(gold, gold, protocol="lin2021")["joint_goal_accuracy"]
     1.0
     """
+    _check_arguments(gold, predictions, resamples, seed)
     if isinstance(predictions, Corpus):
         version = find_protocol(protocol).gold if protocol is not None else "annotated"
         predictions = as_predictions(in_version(predictions, version))
@@ -252,8 +253,6 @@ def score(
             file=predictions.path or predictions.name,
             mend="name a corpus, or use a format that carries its own gold (pairs, trade, gt-pr)",
         )
-    if not isinstance(resamples, int) or resamples < 0:
-        raise UsageError("resamples", expected="a whole number from 0", got=str(resamples))
     if protocol is None:
         protocol = default_protocol(
             predictions.states is not None, predictions.responses is not None, gold.family
@@ -263,6 +262,8 @@ def score(
     missing = missing or protocol.missing
     coverage = match_turns(gold, predictions, missing)
     warnings = [*coverage.warnings, *predictions.notes, *dropped]
+    if predictions.gold is not None and predictions.gold is not gold:
+        warnings.append(f"the file carries its own gold, which was not used: {gold.id} was")
     if not coverage.turns_scored:
         raise UsageError("no turn is left to score", file=predictions.path or predictions.name)
     pairs, said = make_pairs(metrics, gold, predictions, protocol, coverage)
@@ -273,7 +274,8 @@ def score(
             counts[part.counts] = part.counts(pairs[part.task])
     table = value_table(metrics, counts, resamples, seed)
     return Scores(
-        system=predictions.name,
+        # A name from a file must not write to the terminal.
+        system="".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in predictions.name),
         protocol=protocol,
         signature=signature(protocol, pairs, gold, coverage, missing, resamples, seed),
         coverage=coverage,
@@ -284,6 +286,22 @@ def score(
         pairs=pairs,
         gold=gold,
     )
+
+
+def _check_arguments(gold: object, predictions: object, resamples: object, seed: object) -> None:
+    """Refuse what is none of the things that `score` takes."""
+    path = (str, os.PathLike)
+    if isinstance(gold, Predictions) and isinstance(predictions, Corpus):
+        raise UsageError("gold and predictions are swapped", mend="write score(gold, predictions)")
+    if gold is not None and not isinstance(gold, (Corpus, *path)):
+        raise UsageError("gold", expected="a Corpus, a name or a path", got=show(gold))
+    if not isinstance(predictions, (Predictions, Corpus, *path)):
+        expected = "Predictions, a Corpus, a name or a path"
+        mend = "make Predictions of a table with predictions_from"
+        raise UsageError("predictions", expected=expected, got=show(predictions), mend=mend)
+    for name, value, most in (("resamples", resamples, 1_000_000), ("seed", seed, 2**63)):
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+            raise UsageError(name, expected=f"a whole number from 0 to {most:,}", got=show(value))
 
 
 def value_table(

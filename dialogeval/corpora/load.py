@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import CorpusError, DataFileError, UnknownNameError, UsageError
+from ..exceptions import CorpusError, DataFileError, UnknownNameError, UsageError, show
 from ..files import collection_paused, parse_json, read_bytes, unpack, zip_members
 from ..tables import Corpus, Source
 from . import catalog, crosswoz, multiwoz, schema_guided, unified
@@ -65,6 +65,8 @@ def load_corpus(
     >>> load_corpus("sample/crosswoz_en", split="test").language
     'en'
     """
+    if not isinstance(name_or_path, (str, os.PathLike)):
+        raise UsageError("corpus", expected="a name or a path", got=show(name_or_path))
     split = _SPLITS.get(split, split)
     if gold not in crosswoz.GOLDS:
         raise UnknownNameError("gold state", gold, crosswoz.GOLDS)
@@ -146,7 +148,12 @@ def _load_path(path: Path, split: str, gold: str) -> Corpus:
     source = Source(path=path.name, sha256=digest, folder=str(path.parent))
     family = _recognize(raw, path)
     # A file of one split is that split, whatever the default of the argument says.
-    described["split"] = split if family == "unified" else _split_of(path)
+    own = _split_of(path)
+    if family != "unified":
+        if own != "all" and split not in ("test", own):
+            mend = "name the file of that split, or leave the split out"
+            raise UsageError(f"is the split {own}, not {split}", file=path, mend=mend)
+        described["split"] = own
     return _read(family, [raw], described, source, path, gold, _side_files(path.parent))
 
 
@@ -198,6 +205,9 @@ def _load_official(
         }
     if split not in ("train", "val", "test"):
         raise UnknownNameError(f"split of {path.name}", split, ("train", "val", "test"))
+    if lists["test"] & lists["val"]:
+        twice = min(lists["test"] & lists["val"])
+        raise CorpusError("stands in the lists of both test and val", file=path, dialogue=twice)
     unknown = (lists["test"] | lists["val"]) - set(raw)
     if unknown:
         raise CorpusError("listed but not in data.json", file=path, dialogue=min(unknown))

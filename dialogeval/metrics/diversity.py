@@ -21,7 +21,14 @@ from .ngrams import ngram_codes
 from .pairs import TextPair
 from .tokens import check_texts, encode
 
-__all__ = ["DIVERSITY_METRICS", "count_types", "delete_one_sums", "distinct_counts", "distinct_n", "distinct_utterances"]
+__all__ = [
+    "DIVERSITY_METRICS",
+    "count_types",
+    "delete_one_sums",
+    "distinct_counts",
+    "distinct_n",
+    "distinct_utterances",
+]
 
 _OWN = "_own"
 _LEVELS = ("ngram", "token")

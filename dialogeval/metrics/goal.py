@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ..exceptions import UnknownNameError, UsageError, show
-from ..placeholders import canonical_names, names_pattern
+from ..placeholders import canonical_names, canonicalize_placeholders, names_pattern
 from . import Metric, Sums, ratio
 from .pairs import TextPair
 from .tokens import check_texts, same_length
@@ -66,11 +66,18 @@ def goal_scores(
     --------
     >>> goal_scores([["the NAME in AREA"]], [["NAME is fine.", "call PHONE"]])
     {'precision': 50.0, 'recall': 50.0, 'f1': 50.0}
+    >>> goal_scores([["the [hotel_name]"]], [["[value_name] is fine."]])["f1"]
+    100.0
     """
     if average not in AVERAGES:
         raise UnknownNameError("average", average, AVERAGES)
-    responses = _check_dialogues("response_dialogues", response_dialogues)
-    references = _check_dialogues("reference_dialogues", reference_dialogues)
+    # Bracketed placeholders of any style are read as well: left alone, they would all count as absent.
+    responses = [
+        canonicalize_placeholders(d)[0] for d in _check_dialogues("response_dialogues", response_dialogues)
+    ]
+    references = [
+        canonicalize_placeholders(d)[0] for d in _check_dialogues("reference_dialogues", reference_dialogues)
+    ]
     same_length(responses, references, "dialogue")
     labels = canonical_names() if labels is None else tuple(labels)
     counts = _count(_mentions(responses, labels), _mentions(references, labels), labels)

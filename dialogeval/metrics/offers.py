@@ -192,9 +192,7 @@ class _Turn:
     booked: Collection[str]
 
 
-def _follow(
-    goal: Mapping[str, _Wish], turns: Sequence[_Turn], database: Database
-) -> list[tuple[Any, ...]]:
+def _follow(goal: Mapping[str, _Wish], turns: Sequence[_Turn], database: Database) -> list[tuple[Any, ...]]:
     """Go through one dialogue."""
     offered = dict.fromkeys(goal, 0)
     provided: dict[str, set[str]] = {domain: set() for domain in goal}

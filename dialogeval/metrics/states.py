@@ -234,6 +234,9 @@ def pair_states_from_lists(
     >>> len(pair_states_from_lists([set()], [{("hotel", "area", "north")}]))
     1
     """
+    for what, states in (("predictions", predictions), ("golds", golds)):
+        if not isinstance(states, Sequence) or isinstance(states, str):
+            raise UsageError(what, expected="a list with one set of triples a turn", got=show(states))
     ids = list(dialogue_ids) if dialogue_ids is not None else [""] * len(golds)
     if not len(predictions) == len(golds) == len(ids):
         got = f"{len(predictions)} predictions, {len(golds)} golds, {len(ids)} dialogue ids"

@@ -17,13 +17,13 @@ import pandas as pd
 
 from ..exceptions import PredictionError, show
 from ..tables import Corpus, Predictions, Source, canonical_id, table
-
-#: Turns a dialogue may have; a number past this is a mistake, not a dialogue.
-MAX_TURNS = 100_000
 from .columns import HALF_SURROGATE, Keys, domain_table, state_table, text_column
 from .states import REPAIRS
 
 __all__ = ["ABSENT", "Cell", "build", "turn_gap"]
+
+#: Turns a dialogue may have; a number past this is a mistake, not a dialogue.
+MAX_TURNS = 100_000
 
 #: Marks a field that a turn does not have (null is something else: a wrong value).
 ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "absent"})()
@@ -201,7 +201,11 @@ def _identify(cells: list[Cell], file: str, unit: str) -> tuple[list[Cell], list
             rank[key] = len(rank)
         if isinstance(cell.turn, bool) or not isinstance(cell.turn, int) or not 0 <= cell.turn < MAX_TURNS:
             raise PredictionError(
-                "turn", file=place, dialogue=str(given), expected=f"a whole number from 0 to {MAX_TURNS - 1:,}", got=show(cell.turn)
+                "turn",
+                file=place,
+                dialogue=str(given),
+                expected=f"a whole number from 0 to {MAX_TURNS - 1:,}",
+                got=show(cell.turn),
             )
         ids.append(known[given])
         if (ids[-1], cell.turn) in seen:

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import DataFileError, DialogevalError, PredictionError, UnknownNameError, show
+from ..exceptions import DataFileError, DialogevalError, PredictionError, UnknownNameError, UsageError, show
 from ..files import collection_paused, parse_json, read_bytes, read_json_lines
 from ..locate import locate_predictions
 from ..tables import Predictions
@@ -92,6 +92,8 @@ def load_predictions(
     >>> load_predictions(file)
     Predictions(mine: 1 dialogues, 1 turns; states, responses)
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise UsageError("predictions", expected="a name or a path", got=show(path))
     if format is not None and format not in READERS:
         raise UnknownNameError("format", format, FORMATS)
     path = locate_predictions(path, home)
@@ -101,7 +103,7 @@ def load_predictions(
         return build(
             READERS[known](content),
             content.file,
-            name=name or _system_name(Path(path).name),
+            name=name or system_name(Path(path).name),
             format=known,
             strings="split" if known in ("trade", "gt-pr") else "refuse",
             unit=content.unit if content.rows is not None else "item",
@@ -248,6 +250,10 @@ def _tabular(data: bytes, file: str, parse: Any) -> Content:
         what = "Parquet" if parse is _parquet else "CSV"
         raise DataFileError(f"broken {what} ({str(error).splitlines()[0]})", file=file) from None
     names = frame.column_names
+    if len(names) == 1 and any(mark in names[0] for mark in ";\t"):
+        raise PredictionError(
+            "columns are not separated by commas", file=file, mend="save the table with commas"
+        )
     for column in ("dialogue_id", "turn"):
         if column not in names:
             raise PredictionError(f"no column {column}", file=file, got=f"the columns {', '.join(names)}")
@@ -289,7 +295,7 @@ def _csv(data: bytes, file: str) -> Any:
     )
 
 
-def _system_name(file: str) -> str:
+def system_name(file: str) -> str:
     """Return a file's name without the endings that tell formats, so that ``gpt-3.5.json`` keeps its 5."""
     name = file
     while "." in name and name.rsplit(".", 1)[1].lower() in _ENDINGS and name.rsplit(".", 1)[0]:
