@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from .coverage import Coverage, match_turns
-from .exceptions import DialogevalError, UsageError
+from .exceptions import DialogevalError, UnknownNameError, UsageError
 from .golds import GOLDS, ontology_size
 from .metrics import Metric
 from .metrics.fuzzy import FUZZY_METRICS
@@ -46,6 +46,7 @@ _SPELLING = (
     "punctuation:drop",
     "spelling:unify",
 )
+_PLAIN = ("slots:multiwoz22", "case:lower", "space:collapse")
 _ALL = (*_SPELLING, "none:drop", "dontcare:drop", "slots:multiwoz22")
 
 #: Policies by name: each step alone, then steps together. They are put on top of ``lin2021``.
@@ -60,6 +61,9 @@ POLICIES: dict[str, tuple[str, ...]] = {
     "case, space": ("case:lower", "space:collapse"),
     "case, space, none": ("case:lower", "space:collapse", "none:drop"),
     "case, space, none, dontcare": ("case:lower", "space:collapse", "none:drop", "dontcare:drop"),
+    "slots, case, space": _PLAIN,
+    "slots, case, space, none": (*_PLAIN, "none:drop"),
+    "slots, case, space, none, dontcare": (*_PLAIN, "none:drop", "dontcare:drop"),
     "all spelling": _SPELLING,
     "all steps": _ALL,
     "all steps, fuzzy": (*_ALL, FUZZY),
@@ -132,8 +136,6 @@ def definitions(
     """
     known = {key: m for key, m in metric_table().items() if m.task == "state"}
     if metric not in known:
-        from .exceptions import UnknownNameError
-
         raise UnknownNameError("score of states", metric, known)
     rows, notes = _rows(protocols, POLICIES if policies is None else policies, known[metric])
     if isinstance(predictions, Predictions):
@@ -147,18 +149,22 @@ def definitions(
     columns: dict[Any, dict[str, float]] = {}
     signatures: dict[str, dict[str, str]] = {row.label: {} for row in rows}
     scored: dict[str, pd.DataFrame] = {}
+    heard: dict[str, list[str]] = {}
     for name, system in predictions.items():
         corpus = gold or system.gold
         if corpus is None:
             raise UsageError("no gold to score against", file=system.path or name, mend="name a corpus")
         values, said, first = _column(corpus, system, rows, missing, resamples, seed, signatures, name)
-        notes += [note if len(predictions) == 1 else f"{name}: {note}" for note in said]
+        for note in said:
+            heard.setdefault(note, []).append(name)
         scored[name] = first
         for part in ("value", "low", "high") if resamples else ("value",):
             columns[(name, part) if resamples else name] = {row: v[part] for row, v in values.items()}
     table = pd.DataFrame(columns, index=[row.label for row in rows]).dropna(how="all")
     table.index.name = "definition"
     table.columns.names = ["system", None] if resamples else ["system"]
+    # What holds for all systems is said once.
+    notes += [n if len(who) == len(predictions) else f"{', '.join(who)}: {n}" for n, who in heard.items()]
     turns = list(scored.values())
     if any(not turns[0].equals(other) for other in turns[1:]):
         notes.append("the systems were not scored on the same turns, so that their ranking may be unfair")
@@ -166,7 +172,7 @@ def definitions(
         "metric": metric,
         "better": known[metric].better,
         "signatures": {row: signatures[row] for row in table.index},
-        "notes": list(dict.fromkeys(notes)),
+        "notes": notes,
     }
     return table
 
@@ -209,7 +215,8 @@ def rankings(table: pd.DataFrame) -> pd.DataFrame:
         moved = [f"{a}/{b}" for (a, b), sense in order.items() if first.get((a, b), sense) != sense]
         rows[label] = {"ranking": _ranking(present), "differs": bool(moved), "moved": ", ".join(moved)}
     out = pd.DataFrame.from_dict(rows, orient="index", columns=["ranking", "differs", "moved"])
-    return out.rename_axis(table.index.name)
+    out.index.name = table.index.name
+    return out
 
 
 def _ranking(values: pd.Series) -> str:
