@@ -123,6 +123,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--corpus", metavar="NAME_OR_PATH", help="gold (default: the notebook's sample corpus)")
     sub.add_argument("--split", help="split of the corpus")
     sub.add_argument("--protocol", help="see: dialogeval protocols")
+    sub.add_argument("--missing", choices=("error", "empty", "skip"), help="turns without a prediction")
     sub.add_argument("--out", default="reports", metavar="FOLDER", help="where to write (default: reports)")
     sub.add_argument(
         "-p",
@@ -255,7 +256,7 @@ def run_report_command(options: argparse.Namespace) -> None:
         if name in parameters:
             raise UsageError(f"parameter {name} is given twice")
         parameters[name] = value
-    for name in ("predictions", "corpus", "split", "protocol", "data_home"):
+    for name in ("predictions", "corpus", "split", "protocol", "missing", "data_home"):
         value = getattr(options, name)
         if value is not None:
             parameters[name] = value
