@@ -69,7 +69,11 @@ class Database:
     tables: Mapping[str, pd.DataFrame]
     version: str = ""
     notes: tuple[str, ...] = ()
+    # What was asked before, and the columns as codes of their distinct values.
     _known: dict[Any, int] = field(default_factory=dict, repr=False, compare=False)
+    _coded: dict[tuple[str, str], tuple[np.ndarray, list[str]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def query(self, domain: str, constraints: Mapping[str, str]) -> pd.DataFrame:
         """Return the entries that fit a state.
@@ -125,10 +129,12 @@ class Database:
         table = self.tables.get(domain)
         if table is None or slot not in table.columns or value in NO_CONSTRAINT:
             return -1  # All bits set: no constraint.
-        entries = table[slot]
-        codes, distinct = pd.factorize(entries)
+        if (domain, slot) not in self._coded:
+            codes, distinct = pd.factorize(table[slot])
+            self._coded[domain, slot] = codes, distinct.tolist()
+        codes, values = self._coded[domain, slot]
         test = _test(domain, slot, value)
-        verdicts = np.array([entry == UNKNOWN or test(entry) for entry in distinct], dtype=bool)
+        verdicts = np.array([entry == UNKNOWN or test(entry) for entry in values], dtype=bool)
         return int.from_bytes(np.packbits(verdicts[codes], bitorder="little").tobytes(), "little")
 
 
@@ -209,16 +215,23 @@ def database_from_entries(entries: Mapping[str, Any], name: str = "database", ve
                 next((r for r in rows if not isinstance(r, dict)), rows) if isinstance(rows, list) else rows
             )
             raise CorpusError("", file=file, expected="a list of entries, each an object", got=show(wrong))
-        named = [{slot_name(str(k)): _text(v) for k, v in row.items()} for row in rows]
-        columns = dict.fromkeys(k for row in named for k in row)
-        for column in columns:
-            lacking = sum(row.get(column) is None for row in named)
-            if lacking and (domain, column) in CONSTRAINTS:
+        fields = dict.fromkeys(field for row in rows for field in row)
+        columns: dict[str, list[str | None]] = {}
+        for written in fields:
+            values = [_text(row.get(written)) for row in rows]
+            before = columns.get(slot_name(written), values)
+            # Entries may spell one field in two ways.
+            columns[slot_name(written)] = [
+                old if new is None else new for old, new in zip(before, values, strict=True)
+            ]
+        for slot, values in columns.items():
+            lacking = values.count(None)
+            if lacking and (domain, slot) in CONSTRAINTS:
                 notes.append(
-                    f"{name}: {lacking:,} of {len(named):,} {domain} entries lack {column}, "
+                    f"{name}: {lacking:,} of {len(rows):,} {domain} entries lack {slot}, "
                     "which then fits any value"
                 )
-        filled = {c: [UNKNOWN if row.get(c) is None else row[c] for row in named] for c in columns}
+        filled = {slot: [UNKNOWN if v is None else v for v in values] for slot, values in columns.items()}
         tables[domain] = pd.DataFrame(filled, dtype="str")
     return Database(name, tables, version, tuple(notes))
 
@@ -274,11 +287,12 @@ def _test(domain: str, slot: str, wanted: str) -> Callable[[str], bool]:
         time = wanted if readable_time(wanted) else "00:00"
         return time.__ge__ if slot == "arrive" else time.__le__
     if (domain, slot) in FUZZY:
-        return partial(_alike, wanted)
+        return partial(alike, wanted)
     return wanted.__eq__
 
 
-def _alike(one: str, other: str) -> bool:
+def alike(one: str, other: str) -> bool:
+    """Tell whether two strings are the same to a query: rapidfuzz screens, difflib decides."""
     from rapidfuzz.fuzz import partial_ratio as upper_bound
 
     # Half a point of slack: an upper bound computed in floating point need not be one to the last digit.

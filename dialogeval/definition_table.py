@@ -200,7 +200,9 @@ def rankings(table: pd.DataFrame) -> pd.DataFrame:
     fuzzy    a > b     True   a/b
     """
     if table.columns.nlevels > 1:
-        table = table.xs("value", axis=1, level=1)
+        attrs = table.attrs
+        table = table[[c for c in table.columns if c[1] == "value"]].droplevel(1, axis=1)
+        table.attrs = attrs
     sign = -1 if table.attrs.get("better") == "lower" else 1
     rows: dict[Any, dict[str, Any]] = {}
     first: dict[tuple[str, str], float] = {}

@@ -85,7 +85,7 @@ def task_pair(
     states, source = predictions.states, "predicted"
     if states is None:
         states, source = gold.states[~gold.states["value"].isin(_GOLD_ABSENT)], "gold"
-    here = set(turns["dialogue_id"])
+    here = set(turns["dialogue_id"].unique().tolist())
     states = normalize_slot_values(states[states["dialogue_id"].isin(here)])
     goals = gold.goals[gold.goals["dialogue_id"].isin(here)]
     pair = TaskPair(
@@ -123,7 +123,8 @@ def _normal_goals(goals: pd.DataFrame) -> pd.DataFrame:
 
 def _require_domains(gold: Corpus, database: Database) -> None:
     """Refuse a database without a domain that goals need: every such dialogue would fail."""
-    lacking = [d for d in DOMAINS if d in set(gold.goals["domain"]) and d not in database.tables]
+    wanted = gold.goals["domain"].unique().tolist()
+    lacking = [d for d in DOMAINS if d in wanted and d not in database.tables]
     if lacking:
         names = ", ".join(f"{d}_db.json" for d in lacking)
         raise UsageError(
@@ -146,7 +147,8 @@ def _of_sources(predictions: Predictions) -> list[str]:
 
 
 def _of_goals(turns: pd.DataFrame, goals: pd.DataFrame) -> list[str]:
-    without = [i for i in turns["dialogue_id"].unique() if i not in set(goals["dialogue_id"])]
+    aimed = set(goals["dialogue_id"].unique().tolist())
+    without = [i for i in turns["dialogue_id"].unique().tolist() if i not in aimed]
     if not without:
         return []
     return [

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import recipes_change as slow
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dialogeval as de
@@ -34,6 +34,7 @@ slots = st.tuples(st.sampled_from("ab"), st.sampled_from(["area", "name", "día"
 values = st.sampled_from(["x", "y", "north side inn", "the north side inn"])
 state = st.dictionaries(slots, values, max_size=5).map(lambda d: {(*slot, v) for slot, v in d.items()})
 dialogues = st.lists(st.lists(st.tuples(state, state), min_size=1, max_size=7), min_size=1, max_size=5)
+few = settings(max_examples=25)
 
 
 def pair_of(rows: slow.Dialogues, n_slots: int = 10) -> StatePair:
@@ -147,6 +148,7 @@ def test_slow_implementations_on_random_dialogues(rows: slow.Dialogues) -> None:
     assert count_average_goal(pair)["aga_turns"].sum() == slow.average_goal_accuracy(rows)[1]
 
 
+@few
 @given(dialogues, st.randoms(use_true_random=False))
 def test_order_never_matters(rows: slow.Dialogues, random: Random) -> None:
     frames: dict[str, list] = {"turns": [], "gold": [], "pred": []}
@@ -163,6 +165,7 @@ def test_order_never_matters(rows: slow.Dialogues, random: Random) -> None:
         pd.testing.assert_frame_equal(a, b)
 
 
+@few
 @given(
     st.lists(
         st.tuples(st.sets(st.sampled_from("xyz")), st.sets(st.sampled_from("xyz"))), min_size=1, max_size=5
@@ -182,6 +185,7 @@ def test_order_never_matters_where_a_slot_has_several_values(rows: list[tuple[se
         pd.testing.assert_frame_equal(a, b)
 
 
+@few
 @given(dialogues)
 def test_counts_of_dialogues_add_up(rows: slow.Dialogues) -> None:
     for metric in ALL:
@@ -190,6 +194,7 @@ def test_counts_of_dialogues_add_up(rows: slow.Dialogues) -> None:
         pd.testing.assert_series_equal(whole, parts, check_dtype=False)
 
 
+@few
 @given(dialogues)
 def test_bounds_and_gold_against_itself(rows: slow.Dialogues) -> None:
     pair, same = pair_of(rows), pair_of([[(g, g) for g, _ in dialogue] for dialogue in rows])

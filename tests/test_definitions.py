@@ -151,10 +151,9 @@ def test_what_does_not_apply_is_said() -> None:
     done = de.definitions(gold, pred, ["lin2021", "dstc9"], {})
     assert done.loc["dstc9", "a"] == 1
     assert np.isnan(done.loc["dstc9", "b"])
-    assert done.attrs["notes"] == [
-        "b: dstc9 does not apply: b.json, dialogue d0, turn 0: slot hotel-area is missing (1 slots in all); give every "
-        'slot of the gold, with "" where it is empty'
-    ]
+    (note,) = done.attrs["notes"]
+    assert note.startswith("b: dstc9 does not apply: b.json")
+    assert "dialogue d0, turn 0: slot hotel-area is missing (1 slots in all)" in note
     assert done.attrs["signatures"]["dstc9"].keys() == {"a"}
 
 
@@ -215,22 +214,97 @@ def test_predictions_with_their_own_gold(real_cases: Path) -> None:
     }
 
 
-#: Joint goal accuracy on the MultiWOZ 2.1 test set of the systems' own files (missing="skip").
+#: Joint goal accuracy on the MultiWOZ 2.1 test set, from the systems' own files. UBAR, AuGPT, DAMD and
+#: PPTOD write other slot names than the corpus, which costs them half of their score or more.
 EFFECTS = {
-    "ubar": (0.1860, 0.3421, 0.3421, 0.0, 0.0),
+    "": {
+        "augpt": 0.1555,
+        "damd": 0.1655,
+        "pptod": 0.1906,
+        "soloist": 0.3025,
+        "ubar": 0.1860,
+        "uniconv": 0.3342,
+    },
+    "none:drop": {
+        "augpt": 0.1584,
+        "damd": 0.1674,
+        "pptod": 0.1937,
+        "soloist": 0.3091,
+        "ubar": 0.1891,
+        "uniconv": 0.3360,
+    },
+    "slots:multiwoz22": {
+        "augpt": 0.4791,
+        "damd": 0.2521,
+        "pptod": 0.3674,
+        "soloist": 0.3025,
+        "ubar": 0.3421,
+        "uniconv": 0.3355,
+    },
+    "slots, case, space": {
+        "augpt": 0.4795,
+        "damd": 0.2521,
+        "pptod": 0.3677,
+        "soloist": 0.3025,
+        "ubar": 0.3424,
+        "uniconv": 0.3365,
+    },
+    "slots, case, space, none": {
+        "augpt": 0.4910,
+        "damd": 0.2569,
+        "pptod": 0.3769,
+        "soloist": 0.3091,
+        "ubar": 0.3498,
+        "uniconv": 0.3371,
+    },
+    "slots, case, space, none, dontcare": {
+        "augpt": 0.5464,
+        "damd": 0.2774,
+        "pptod": 0.4131,
+        "soloist": 0.3380,
+        "ubar": 0.3783,
+        "uniconv": 0.3816,
+    },
+    "all steps": {
+        "augpt": 0.5609,
+        "damd": 0.2962,
+        "pptod": 0.4603,
+        "soloist": 0.3517,
+        "ubar": 0.4242,
+        "uniconv": 0.5646,
+    },
+    "all steps, fuzzy": {
+        "augpt": 0.5658,
+        "damd": 0.3062,
+        "pptod": 0.4723,
+        "soloist": 0.3546,
+        "ubar": 0.4348,
+        "uniconv": 0.5654,
+    },
 }
 
 
 def test_effects_on_real_systems(real_data: Path) -> None:
     corpus = de.load_corpus("multiwoz21", home=real_data)
-    names = ("augpt", "damd", "pptod", "soloist", "ubar", "uniconv")
-    systems = {n: de.load_predictions(f"predictions/multiwoz/{n}", home=real_data) for n in names}
-    done = de.definitions(corpus, systems, missing="skip").round(4)
-    for name, wanted in EFFECTS.items():
-        rows = [
-            "",
-            " + slots:multiwoz22",
-            " + slots, case, space, none",
-            " + slots, case, space, none, dontcare",
-        ]
-        assert [done.loc[f"lin2021{row}", name] for row in rows] == list(wanted), name
+    systems = {n: de.load_predictions(f"predictions/multiwoz/{n}", home=real_data) for n in EFFECTS[""]}
+    done = de.definitions(corpus, systems, ["lin2021"], missing="skip")
+    for policy, wanted in EFFECTS.items():
+        row = f"lin2021 + {policy}" if policy else "lin2021"
+        assert done.loc[row].to_dict() == pytest.approx(wanted, abs=5e-5), row
+    ranked = de.rankings(done)
+    # White space and case move no one; slot names turn the order round; dontcare lifts UniConv over UBAR.
+    assert ranked.loc["lin2021", "ranking"] == "uniconv > soloist > pptod > ubar > damd > augpt"
+    assert not ranked.loc["lin2021 + case, space, none, dontcare", "differs"]
+    assert (
+        ranked.loc["lin2021 + slots:multiwoz22", "ranking"]
+        == "augpt > pptod > ubar > uniconv > soloist > damd"
+    )
+    assert ranked.loc["lin2021 + all steps", "ranking"] == "uniconv > augpt > pptod > ubar > soloist > damd"
+    assert ranked.loc["lin2021 + all steps, fuzzy", "ranking"].startswith("augpt > uniconv > ")
+    # Slot aliases and none dropped give the values of the published scorers on the whole test set.
+    assert done.loc["lin2021 + slots, case, space, none", "ubar"] == pytest.approx(
+        0.3498372219207813, abs=1e-9
+    )
+    assert done.loc["lin2021 + slots, case, space, none", "augpt"] == pytest.approx(
+        0.49104720564297344, abs=1e-9
+    )

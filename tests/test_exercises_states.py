@@ -215,6 +215,13 @@ def test_solutions_printed_in_lesson_2_are_accepted():
 @pytest.mark.parametrize("name", ["sample/multiwoz", "sample/crosswoz_en"])
 def test_solutions_printed_in_lesson_4_are_accepted(name):
     known = {"corpus": name, "split": "test", "predictions": "", "protocol": "trade", "data_home": ""}
-    setting = ["import dialogeval", "def score(", "dialogues = demonstrations", "sauna =", "hardest ="]
+    setting = [
+        "import dialogeval",
+        "home = data_home",
+        "def score(",
+        "dialogues = demonstrations",
+        "sauna =",
+        "hardest =",
+    ]
     verdicts = solve(PITFALLS, [*setting, "perfect ="], known)
     assert len(verdicts) == 4 and all(verdict.right for verdict in verdicts)

@@ -26,19 +26,37 @@ TOY = Corpus(
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: de.score(as_predictions(TOY), TOY), "gold and predictions are swapped; write score(gold, predictions)"),
+        (
+            lambda: de.score(as_predictions(TOY), TOY),
+            "gold and predictions are swapped; write score(gold, predictions)",
+        ),
         (lambda: de.score({"d": []}, TOY), "gold: expected a Corpus, a name or a path, got an object"),
-        (lambda: de.score(TOY, None), "predictions: expected Predictions, a Corpus, a name or a path, got null"),
+        (
+            lambda: de.score(TOY, None),
+            "predictions: expected Predictions, a Corpus, a name or a path, got null",
+        ),
         (lambda: de.score(TOY, pd.DataFrame()), "make Predictions of a table with predictions_from"),
         (lambda: de.score(TOY, TOY, seed=-1), "seed: expected a whole number from 0"),
         (lambda: de.score(TOY, TOY, seed=None), "seed: expected a whole number from 0"),
         (lambda: de.score(TOY, TOY, resamples="10"), "got a string '10'"),
-        (lambda: de.score(TOY, TOY, resamples=10**8), "resamples: expected a whole number from 0 to 1,000,000"),
+        (
+            lambda: de.score(TOY, TOY, resamples=10**8),
+            "resamples: expected a whole number from 0 to 1,000,000",
+        ),
         (lambda: de.load_corpus(None), "corpus: expected a name or a path, got null"),
         (lambda: de.load_predictions(None), "predictions: expected a name or a path, got null"),
-        (lambda: de.joint_goal_accuracy(None, None), "predictions: expected a list with one set of triples a turn"),
-        (lambda: de.slot_f1(iter([set()]), [set()]), "predictions: expected a list with one set of triples a turn"),
-        (lambda: replace(de.PROTOCOLS["lin2021"], name="a|n:99"), "name of a protocol: expected letters, digits"),
+        (
+            lambda: de.joint_goal_accuracy(None, None),
+            "predictions: expected a list with one set of triples a turn",
+        ),
+        (
+            lambda: de.slot_f1(iter([set()]), [set()]),
+            "predictions: expected a list with one set of triples a turn",
+        ),
+        (
+            lambda: replace(de.PROTOCOLS["lin2021"], name="a|n:99"),
+            "name of a protocol: expected letters, digits",
+        ),
         (lambda: replace(de.PROTOCOLS["lin2021"], name=""), "name of a protocol"),
         (lambda: de.predictions_from(), "no predictions"),
         (lambda: de.predictions_from(TOY.states), "states without turns"),
@@ -122,7 +140,10 @@ def test_a_semicolon_table_is_named(tmp_path: Path) -> None:
 def test_equally_named_files_of_two_folders_get_two_reports() -> None:
     path = find_report("state_tracking")
     defaults = read_parameters(path)
-    names = {_slug(path, defaults | {"predictions": p}, defaults) for p in ("ra/pred.json", "rb/pred.json", "pred.json")}
+    names = {
+        _slug(path, defaults | {"predictions": p}, defaults)
+        for p in ("ra/pred.json", "rb/pred.json", "pred.json")
+    }
     assert len(names) == 3
 
 

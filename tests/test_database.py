@@ -1,0 +1,222 @@
+"""The venue database: where it lies, what it answers, what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from difflib import SequenceMatcher
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rapidfuzz import fuzz
+
+from dialogeval.corpora import load_corpus
+from dialogeval.database import FUZZY, Database, database_from_entries, load_database, partial_ratio
+from dialogeval.exceptions import CorpusError, DataFileError, UnknownNameError
+from dialogeval.mwzeval import NO_CONSTRAINT
+from dialogeval.resources import resource_dir
+from dialogeval.tables import Corpus
+
+HOTELS = [
+    {
+        "name": "acorn guest house",
+        "area": "north",
+        "stars": "4",
+        "internet": "yes",
+        "price": {"double": "70"},
+    },
+    {"name": "alpha-milton guest house", "area": "north", "stars": "3", "internet": "?"},
+    {"name": "the cambridge belfry", "area": "west", "stars": 4, "internet": "yes"},
+]
+TRAINS = [
+    {
+        "trainID": "TR1",
+        "arriveBy": "09:51",
+        "leaveAt": "09:00",
+        "departure": "cambridge",
+        "destination": "ely",
+    },
+    {
+        "trainID": "TR2",
+        "arriveBy": "24:07",
+        "leaveAt": "23:16",
+        "departure": "cambridge",
+        "destination": "norwich",
+    },
+]
+
+
+@pytest.fixture
+def database() -> Database:
+    return database_from_entries({"hotel": HOTELS, "train": TRAINS}, "toy")
+
+
+@pytest.mark.parametrize(
+    ("domain", "constraints", "fitting"),
+    [
+        ("hotel", {}, [0, 1, 2]),
+        ("hotel", {"area": "north"}, [0, 1]),
+        ("hotel", {"area": "North"}, []),
+        ("hotel", {"area": "north", "stars": "4"}, [0]),
+        ("hotel", {"stars": "4"}, [0, 2]),
+        ("hotel", {"stars": "none"}, []),
+        ("hotel", {"internet": "no"}, [1]),
+        ("hotel", {"name": "acorn guest house"}, [0]),
+        ("hotel", {"name": "belfry"}, [2]),
+        ("hotel", {"name": ""}, []),
+        ("hotel", {"people": "3", "bookday": "monday", "stay": "2"}, [0, 1, 2]),
+        ("hotel", {"price": "70"}, [1, 2]),
+        *[("hotel", {"area": anything}, [0, 1, 2]) for anything in sorted(NO_CONSTRAINT)],
+        ("train", {"arrive": "10:00"}, [0]),
+        ("train", {"arrive": "09:51"}, [0]),
+        ("train", {"arrive": "24:30"}, [0, 1]),
+        ("train", {"leave": "09:00"}, [0, 1]),
+        ("train", {"leave": "09:01"}, [1]),
+        ("train", {"arrive": "10:am"}, []),
+        ("train", {"leave": ""}, [0, 1]),
+        ("train", {"destination": "elyy"}, [0]),
+        ("train", {"trainid": "TR2"}, [1]),
+    ],
+)
+def test_queries(database: Database, domain: str, constraints: dict[str, str], fitting: list[int]) -> None:
+    table = database.tables[domain]
+    for _ in range(2):  # the second answer comes from memory
+        assert database.query(domain, constraints).equals(table.iloc[fitting])
+
+
+def test_a_domain_without_a_table_has_no_entries(database: Database) -> None:
+    assert database.fitting("taxi", {}) == database.fitting("taxi", {"leave": "09:00"}) == 0
+    with pytest.raises(UnknownNameError, match="unknown domain of the database 'taxi'"):
+        database.query("taxi", {})
+
+
+def classic(one: str, other: str) -> float:
+    """The partial ratio, written out: each matching block moves the window so that it lies in its place."""
+    short, long = (one, other) if len(one) <= len(other) else (other, one)
+    best = 0.0
+    for block in SequenceMatcher(None, short, long).get_matching_blocks():
+        start = block.b - block.a if block.b > block.a else 0
+        best = max(best, SequenceMatcher(None, short, long[start : start + len(short)]).ratio())
+    return 100 * best
+
+
+NAMES = st.text(alphabet="aeh lnostu'", max_size=12)
+
+
+@given(NAMES, NAMES)
+def test_partial_ratio_is_the_classic_one_and_never_above_rapidfuzz(one: str, other: str) -> None:
+    got = partial_ratio(one, other)
+    if one == other:
+        assert got == 100
+    elif not one or not other:
+        assert got == 0
+    else:
+        assert got == pytest.approx(classic(one, other))
+        assert got <= fuzz.partial_ratio(one, other) + 1e-9
+
+
+def test_partial_ratio_of_the_known_example() -> None:
+    pair = ("acorn guest house", "alpha-milton guest house")
+    assert fuzz.partial_ratio(*pair) > 90 > partial_ratio(*pair)
+    assert round(partial_ratio(*pair)) == 85
+
+
+@given(st.lists(NAMES, min_size=1, max_size=8), NAMES)
+def test_the_screen_loses_no_entry(names: list[str], wanted: str) -> None:
+    database = database_from_entries({"hotel": [{"name": n} for n in names]})
+    expected = [n for n in names if n == "?" or partial_ratio(wanted, n) >= 90]
+    if wanted not in NO_CONSTRAINT:
+        assert database.query("hotel", {"name": wanted})["name"].tolist() == expected
+    assert ("hotel", "name") in FUZZY
+
+
+def test_a_lacking_field_is_counted_and_fits_any_value() -> None:
+    database = database_from_entries(
+        {"hotel": [{"name": "a", "area": "north"}, {"name": "b", "area": None}]}, "toy"
+    )
+    assert database.notes == ("toy: 1 of 2 hotel entries lack area, which then fits any value",)
+    assert database.query("hotel", {"area": "south"})["name"].tolist() == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        (
+            {"hotel": {"name": "a"}},
+            "hotel_db.json: expected a list of entries, each an object, got an object",
+        ),
+        ({"train": ["TR1"]}, "train_db.json: expected a list of entries, each an object, got a string 'TR1'"),
+    ],
+)
+def test_what_is_no_database_is_refused(entries: dict, message: str) -> None:
+    with pytest.raises(CorpusError, match=message):
+        database_from_entries(entries)
+
+
+def test_sample_database_by_name_corpus_and_folder() -> None:
+    folder = resource_dir("data") / "sample" / "multiwoz"
+    by_name = load_database("sample/multiwoz")
+    assert by_name.name == "sample/multiwoz"
+    assert len(by_name.version) == 7
+    assert not by_name.notes
+    for other in (load_corpus("sample/multiwoz"), folder, folder / "db"):
+        again = load_database(other)
+        assert again.version == by_name.version
+        assert all(again.tables[d].equals(by_name.tables[d]) for d in by_name.tables)
+
+
+def test_an_absent_database_names_the_command_that_fetches_it(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError, match=r"dialogeval fetch multiwoz21$") as caught:
+        load_database("multiwoz21", home=tmp_path)
+    assert "multiwoz21/test.json.zip" not in str(caught.value)
+    assert "attraction_db.json, hotel_db.json, restaurant_db.json, train_db.json" in str(caught.value)
+
+
+def test_a_half_fetched_database_is_absent(tmp_path: Path) -> None:
+    folder = tmp_path / "multiwoz21" / "db"
+    folder.mkdir(parents=True)
+    shutil.copy(resource_dir("data") / "sample" / "multiwoz" / "db" / "hotel_db.json", folder)
+    with pytest.raises(
+        DataFileError, match=r"expected attraction_db.json, restaurant_db.json, train_db.json"
+    ):
+        load_database("multiwoz21", home=tmp_path)
+
+
+def test_a_folder_of_the_users_own(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError, match="put them there"):
+        load_database(tmp_path)
+    (tmp_path / "hotel_db.json").write_text(json.dumps(HOTELS))
+    assert list(load_database(tmp_path).tables) == ["hotel"]
+    (tmp_path / "hotel_db.json").write_text("[{]")
+    with pytest.raises(DataFileError, match=r"hotel_db\.json"):
+        load_database(tmp_path)
+
+
+def test_an_official_archive_carries_its_database(tmp_path: Path) -> None:
+    path = tmp_path / "MultiWOZ_2.1.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("MultiWOZ_2.1/hotel_db.json", json.dumps(HOTELS))
+        archive.writestr("MultiWOZ_2.1/taxi_db.json", json.dumps({"taxi_colors": ["black"]}))
+        log = [{"text": "a", "metadata": {}}, {"text": "b", "metadata": {}}]
+        archive.writestr("MultiWOZ_2.1/data.json", json.dumps({"A.json": {"goal": {}, "log": log}}))
+        archive.writestr("MultiWOZ_2.1/testListFile.txt", "A.json\n")
+        archive.writestr("MultiWOZ_2.1/valListFile.txt", "")
+    for source in (path, load_corpus(path)):
+        assert list(load_database(source).tables) == ["hotel"]
+
+
+def test_a_corpus_from_nowhere_has_no_database() -> None:
+    with pytest.raises(DataFileError, match="was not read from a file"):
+        load_database(Corpus("mine"))
+
+
+def test_real_database(real_data) -> None:
+    database = load_database("multiwoz21", home=real_data)
+    sizes = {d: len(t) for d, t in database.tables.items()}
+    assert sizes == {"attraction": 79, "hotel": 33, "restaurant": 110, "train": 2828}
+    assert database.notes == ()
+    assert load_database(load_corpus("multiwoz21", home=real_data)).version == database.version
+    assert len(database.query("restaurant", {"area": "centre", "food": "chinese", "name": "dontcare"})) == 10

@@ -1,0 +1,140 @@
+"""Lexical richness against loops over the definitions, and against nine published systems."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from math import log2
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialogeval.metrics.diversity import delete_one_sums
+from dialogeval.metrics.pairs import TextPair
+from dialogeval.metrics.richness import RICHNESS_METRICS, WINDOW, richness_counts, richness_tokens
+from dialogeval.mwzeval import normalize_responses
+from dialogeval.predictions import load_predictions
+from dialogeval.scoring import score
+
+PUBLISHED = {
+    "avg_length": "avg_lengths",
+    "unique_1grams": "num_unigrams",
+    "unique_2grams": "num_bigrams",
+    "unique_3grams": "num_trigrams",
+    "entropy": "entropy",
+    "cond_bigram_entropy": "cond_entropy",
+    "msttr_50": "msttr",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("the NAME is nice .", ["the", "name", "is", "nice", ""]),
+        ("", [""]),
+        ("it's 5:30 p.m.", ["its", "530", "pm"]),
+        ("``so'' -LRB-x-RRB- SYM", ["so", "lrbxrrb", ""]),
+        ("a ,  b", ["a", "b"]),
+        ("? a", ["", "a"]),
+    ],
+)
+def test_tokens(text: str, tokens: list[str]) -> None:
+    assert richness_tokens(text) == tokens
+
+
+def by_definition(texts: list[str]) -> dict[str, float]:
+    lists = [richness_tokens(t) for t in texts]
+    words = [w for tokens in lists for w in tokens]
+    total = len(words)
+    unigrams = Counter(words)
+    grams = {n: Counter(g for t in lists for g in zip(*(t[i:] for i in range(n)))) for n in (1, 2, 3)}
+    windows = [words[i : i + WINDOW] for i in range(0, total - WINDOW + 1, WINDOW)]
+    return {
+        "avg_length": total / len(texts),
+        **{f"unique_{n}grams": len(grams[n]) for n in (1, 2, 3)},
+        "entropy": -sum(c / total * log2(c / total) for c in unigrams.values()),
+        "cond_bigram_entropy": -sum(c / total * log2(c / unigrams[h]) for (h, _), c in grams[2].items()),
+        "msttr_50": sum(len(set(w)) / WINDOW for w in windows) / len(windows) if windows else 0,
+    }
+
+
+TEXTS = st.lists(st.text(alphabet="ab c.", max_size=40), min_size=1, max_size=9)
+
+
+@given(TEXTS, st.randoms(use_true_random=False))
+def test_scores_and_jackknife_by_definition(texts: list[str], random) -> None:
+    owners = [random.choice("xyz") for _ in texts]
+    order = sorted(range(len(texts)), key=lambda i: owners[i])  # a dialogue's turns stand together
+    texts, owners = [texts[i] for i in order], sorted(owners)
+    counts = richness_counts(TextPair(owners, range(len(texts)), texts, texts))
+    expected = by_definition(texts)
+    sums = counts.sum().to_dict()
+    for key, metric in RICHNESS_METRICS.items():
+        assert metric.value(sums) == pytest.approx(expected[key], abs=1e-9), key
+    without = delete_one_sums(counts)
+    for i, dialogue in enumerate(counts.index):
+        rest = [t for t, o in zip(texts, owners, strict=True) if o != dialogue]
+        if rest:
+            expected = by_definition(rest)
+            left = {name: values[i] for name, values in without.items()}
+            for key, metric in RICHNESS_METRICS.items():
+                if metric.resample == "jackknife":
+                    assert metric.value(left) == pytest.approx(expected[key], abs=1e-9), key
+
+
+def test_the_order_of_the_file_decides_the_windows_and_nothing_else() -> None:
+    rng = np.random.default_rng(1)
+    ids = [f"d{i}" for i in range(30)]
+    texts = [" ".join(rng.choice(list("abcdefghij"), size=17)) for _ in ids]
+    as_they_are = richness_counts(TextPair(ids, [0] * 30, texts, texts)).sum()
+    backwards = richness_counts(TextPair(ids, [0] * 30, texts, texts, order=range(30)[::-1])).sum()
+    for key, metric in RICHNESS_METRICS.items():
+        assert metric.value(backwards) == pytest.approx(by_definition(texts[::-1])[key])
+        assert (metric.value(backwards) == pytest.approx(metric.value(as_they_are))) is (key != "msttr_50")
+
+
+def test_intervals_are_those_that_types_allow() -> None:
+    scores = score("sample/multiwoz", load_generator(), "mwzeval", resamples=20).table
+    assert scores.loc["msttr_50", ["low", "high"]].isna().all()
+    for key in ("unique_1grams", "entropy", "cond_bigram_entropy", "avg_length"):
+        assert scores.loc[key, "low"] < scores.loc[key, "value"] < scores.loc[key, "high"]
+
+
+def load_generator():
+    from dialogeval.resources import resource_dir
+
+    folder = resource_dir("data") / "sample" / "predictions" / "multiwoz"
+    return load_predictions(folder / "generator_template.json.gz")
+
+
+@pytest.mark.parametrize(
+    "system", ["augpt", "damd", "hdsa", "lava", "pptod", "sfn", "soloist", "ubar", "uniconv"]
+)
+def test_published_richness(system: str, real_data: Path, real_cases: Path) -> None:
+    expected = json.loads((real_cases / "responses" / "expected.json").read_bytes())[system]
+    made = load_predictions(real_data / "predictions" / "multiwoz" / f"{system}.json")
+    assert made.responses is not None
+    texts, _ = normalize_responses(made.responses["response"])
+    turns = made.responses
+    sums = richness_counts(TextPair(turns["dialogue_id"], turns["turn"], texts, texts)).sum().to_dict()
+    for key, name in PUBLISHED.items():
+        value = expected["with_multiwoz21_goals_and_states"]["richness"][name]
+        assert RICHNESS_METRICS[key].value(sums) == pytest.approx(value, rel=1e-6), key
+
+
+def test_published_scores_from_one_call(real_data: Path, real_cases: Path) -> None:
+    expected = json.loads((real_cases / "responses" / "expected.json").read_bytes())["ubar"]
+    from dialogeval.corpora import load_corpus
+
+    gold = load_corpus("multiwoz21", home=real_data)
+    scores = score(gold, real_data / "predictions" / "multiwoz" / "ubar.json", "mwzeval", resamples=0)
+    given = expected["with_multiwoz21_goals_and_states"]
+    for key, name in PUBLISHED.items():
+        assert scores[key] == pytest.approx(given["richness"][name], rel=1e-6), key
+    assert scores["inform"] == pytest.approx(given["inform"]["total"], abs=0.05)
+    assert scores["success"] == pytest.approx(given["success"]["total"], abs=0.05)
+    # The leaderboard's references are those of 2.2; ours are delexicalised from the spans of 2.1.
+    assert scores["bleu"] == pytest.approx(expected["published"]["bleu_mwz22"], abs=0.5)

@@ -1,0 +1,415 @@
+"""Inform and Success: every rule by a small dialogue worked by hand, and nine published systems."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from dialogeval.breakdowns import breakdown
+from dialogeval.corpora import load_corpus
+from dialogeval.coverage import match_turns
+from dialogeval.database import database_from_entries
+from dialogeval.exceptions import DataFileError, UsageError
+from dialogeval.metrics.offers import TaskPair, active_domains, offers_table
+from dialogeval.metrics.task import LEADERBOARD, TASK_METRICS, task_counts
+from dialogeval.pairing_task import task_pair
+from dialogeval.predictions import load_predictions
+from dialogeval.protocols import PROTOCOLS
+from dialogeval.resources import resource_dir
+from dialogeval.scoring import score
+from dialogeval.tables import Corpus, Predictions, table
+
+HOTELS = [
+    {"name": "acorn", "area": "north", "stars": "4"},
+    {"name": "belfry", "area": "north", "stars": "3"},
+    {"name": "cityroomz", "area": "west", "stars": "3"},
+]
+TRAINS = [
+    {"trainID": "TR1", "day": "monday", "leaveAt": "09:00", "arriveBy": "09:51"},
+    {"trainID": "TR2", "day": "monday", "leaveAt": "10:00", "arriveBy": "10:51"},
+]
+DATABASE = database_from_entries({"hotel": HOTELS, "train": TRAINS})
+
+#: A turn: response, state, booked domains; optionally what the system says the active domains are.
+Turn = tuple
+
+
+def pair_of(goal: dict, turns: list[Turn], active: list[list[str]] | None = None) -> TaskPair:
+    """One dialogue as a pair; a goal is {domain: {"info": {}, "reqt": [], "book": {}}}."""
+    goals = []
+    for domain, wish in goal.items():
+        goals += [("d", domain, "inform", s, v) for s, v in wish.get("info", {}).items()]
+        goals += [("d", domain, "request", s, "") for s in wish.get("reqt", ())]
+        goals += [("d", domain, "book", f"book{s}", v) for s, v in wish.get("book", {}).items()]
+    states, bookings = [], []
+    for number, (_, state, booked) in enumerate(turns):
+        states += [("d", number, d, s, v) for d, slots in state.items() for s, v in slots.items()]
+        bookings += [("d", number, d) for d in booked]
+    given = None
+    if active is not None:
+        given = table("active_domains", [("d", n, d) for n, domains in enumerate(active) for d in domains])
+    return TaskPair(
+        ["d"] * len(turns),
+        range(len(turns)),
+        [text for text, _, _ in turns],
+        table("states", states),
+        given,
+        table("goals", goals),
+        table("bookings", bookings),
+        DATABASE,
+    )
+
+
+def outcome(
+    goal: dict, turns: list[Turn], active: list[list[str]] | None = None
+) -> dict[str, tuple[bool, str]]:
+    rows = offers_table(pair_of(goal, turns, active))
+    return {r.domain: (bool(r.matched), r.missed) for r in rows.itertuples()}
+
+
+NORTH = {"hotel": {"area": "north"}}
+WANTS_NORTH = {"hotel": {"info": {"area": "north"}}}
+
+
+# Offers -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("turns", "matched"),
+    [
+        ([("NAME is nice", NORTH, [])], True),
+        ([("it is nice", NORTH, [])], False),  # nothing offered
+        ([("TRAINID", NORTH, [])], False),  # not how hotels are offered
+        ([("NAME", {"hotel": {"stars": "3"}}, [])], False),  # the west is among the three-star hotels
+        ([("NAME", {"hotel": {"area": "north", "stars": "4"}}, [])], True),  # narrower than the goal
+        ([("NAME", {"hotel": {"area": "south"}}, [])], False),  # nothing matches
+    ],
+)
+def test_an_offer_has_to_fit_the_goal(turns: list[Turn], matched: bool) -> None:
+    assert outcome(WANTS_NORTH, turns, [["hotel"]])["hotel"][0] is matched
+
+
+def test_no_state_of_the_domain_offers_nothing() -> None:
+    goal = {"hotel": {"info": {"type": "any"}}}  # every entry fits: the database has no such slot
+    assert outcome(goal, [("NAME", {}, [])], [["hotel"]]) == {"hotel": (False, "")}
+    assert outcome(goal, [("NAME", NORTH, [])], [["hotel"]]) == {"hotel": (True, "")}
+
+
+def test_an_offer_stands_while_the_next_still_holds_all_of_it() -> None:
+    both = ({"hotel": {"area": "north"}}, {"hotel": {"area": "north", "stars": "3"}})
+    three = {"hotel": {"stars": "3"}}
+    active = [["hotel"], ["hotel"]]
+
+    def offered(first: dict, second: dict) -> int:
+        pair = pair_of(WANTS_NORTH, [("NAME", first, []), ("NAME", second, [])], active)
+        return int(offers_table(pair)["offered"].iloc[0])
+
+    assert offered(*both) == 1  # narrowed: one of the two is no longer there
+    assert offered(both[1], both[0]) == 1  # widened: the offer is still among the entries, and stands
+    assert offered(both[0], three) == 2  # replaced
+    assert offered(both[0], {"hotel": {"area": "south"}}) == 0  # replaced by nothing
+    assert offered({"hotel": {"area": "south"}}, both[0]) == 2  # an empty one is always replaced
+
+
+def test_an_offer_counts_only_where_its_domain_is_active() -> None:
+    assert outcome(WANTS_NORTH, [("NAME", NORTH, [])], [["train"]]) == {"hotel": (False, "")}
+    assert outcome(WANTS_NORTH, [("NAME", NORTH, [])], [[]]) == {"hotel": (False, "")}
+    assert outcome(WANTS_NORTH, [("NAME", NORTH, [])], [["taxi", "hotel"]]) == {"hotel": (True, "")}
+
+
+# Match --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("domain", ["taxi", "police", "hospital"])
+def test_domains_without_a_choice_are_matched(domain: str) -> None:
+    assert outcome({domain: {"reqt": ["phone"]}}, [("bye", {}, [])]) == {domain: (True, "PHONE")}
+
+
+def test_a_goal_with_a_name_is_matched_whatever_is_said() -> None:
+    goal = {"hotel": {"info": {"name": "acorn"}}}
+    assert outcome(goal, [("bye", {}, [])]) == {"hotel": (True, "")}
+
+
+@pytest.mark.parametrize(
+    ("goal", "turns", "matched"),
+    [
+        ({"info": {"day": "monday"}}, [("bye", {}, [])], True),  # never offered, id not requested
+        ({"info": {"day": "monday"}, "reqt": ["trainid"]}, [("bye", {}, [])], False),
+        ({"info": {"day": "monday"}, "reqt": ["id"]}, [("bye", {}, [])], False),
+        ({"info": {"day": "monday"}}, [("TRAINID", {"train": {"day": "monday"}}, [])], True),
+        ({"info": {"leave": "09:30"}}, [("TRAINID", {"train": {"day": "monday"}}, [])], False),
+        ({"info": {"arrive": "10:00"}}, [("TRAINID", {"train": {"arrive": "09:55"}}, [])], True),
+        ({"info": {"day": "monday"}}, [("NAME", {"train": {"day": "sunday"}}, [])], True),
+    ],
+)
+def test_trains(goal: dict, turns: list[Turn], matched: bool) -> None:
+    assert outcome({"train": goal}, turns, [["train"]])["train"][0] is matched
+
+
+def test_an_unknown_domain_of_the_goal_is_not_matched() -> None:
+    assert outcome({"bus": {"info": {"day": "monday"}}}, [("NAME TRAINID", {}, [])], [["bus"]]) == {
+        "bus": (False, "")
+    }
+
+
+# Requested and provided ---------------------------------------------------------------------------
+
+
+def test_requested_items_count_in_their_domain_only() -> None:
+    goal = {
+        "hotel": {"info": {"name": "x"}, "reqt": ["phone", "postcode", "stars"]},
+        "taxi": {"reqt": ["phone"]},
+    }
+    turns = [("PHONE", {}, []), ("your POST, sir", {}, [])]
+    assert outcome(goal, turns, [["taxi"], ["hotel"]]) == {"hotel": (True, "PHONE"), "taxi": (True, "")}
+    assert outcome(goal, turns, [["hotel", "taxi"], ["hotel"]]) == {"hotel": (True, ""), "taxi": (True, "")}
+
+
+def test_all_five_items_can_be_requested() -> None:
+    items = ["phone", "address", "postcode", "trainid", "reference"]
+    goal = {"hotel": {"info": {"name": "x"}, "reqt": items}}
+    missed = "PHONE ADDRESS POST TRAINID REFERENCE"
+    assert outcome(goal, [("bye", {}, [])]) == {"hotel": (True, missed)}
+    given = [("PHONE ADDRESS POST TRAINID REFERENCE", {}, ["hotel"])]
+    assert outcome(goal, given, [["hotel"]]) == {"hotel": (True, "")}
+
+
+@pytest.mark.parametrize(("booked", "missed"), [(["hotel"], ""), (["train"], "REFERENCE"), ([], "REFERENCE")])
+def test_a_reference_counts_where_the_domain_is_booked_at_that_turn(booked: list[str], missed: str) -> None:
+    goal = {"hotel": {"info": {"name": "x"}, "book": {"day": "monday"}}}
+    assert outcome(goal, [("REFERENCE", {}, booked)], [["hotel"]]) == {"hotel": (True, missed)}
+
+
+def test_a_booking_of_an_earlier_turn_does_not_count() -> None:
+    goal = {"hotel": {"info": {"name": "x"}, "book": {"day": "monday"}}}
+    turns = [("done", {}, ["hotel"]), ("REFERENCE", {}, [])]
+    assert outcome(goal, turns, [["hotel"], ["hotel"]]) == {"hotel": (True, "REFERENCE")}
+
+
+# Active domains -----------------------------------------------------------------------------------
+
+H1, H2 = {"area": "north"}, {"area": "north", "stars": "4"}
+T1, T2 = {"day": "monday"}, {"day": "monday", "leave": "09:00"}
+
+
+@pytest.mark.parametrize(
+    ("states", "active"),
+    [
+        ([{}, {}], [None, None]),
+        ([{"hotel": H1}, {"hotel": H1}], ["hotel", "hotel"]),
+        ([{"hotel": H1}, {"hotel": H1, "train": T1}], ["hotel", "train"]),
+        ([{"hotel": H1}, {"hotel": H2, "train": T2}], ["hotel", "hotel"]),  # it changed as well
+        ([{"hotel": H1, "train": T2}], ["train"]),  # the largest state
+        ([{"hotel": H1, "train": T1}], ["hotel"]),  # a tie: order of the state
+        ([{"train": T1, "hotel": H1}], ["train"]),
+        ([{"hotel": H2}, {"hotel": H1}], ["hotel", "hotel"]),  # a slot that went away is no change
+        ([{"hotel": H1}, {"hotel": {"area": "west"}}], ["hotel", "hotel"]),  # a new value is
+        # Two changed, then none: the other of the two has its turn.
+        ([{"hotel": H1, "train": T2}] * 2, ["train", "hotel"]),
+        # And stays: the turn before this one changed nothing.
+        ([{"hotel": H1, "train": T2}] * 4, ["train", "hotel", "hotel", "hotel"]),
+        # The list is that of the turn just before, not of one earlier.
+        (
+            [{"hotel": H1, "train": T2}, {"hotel": H2, "train": T2}, {"hotel": H2, "train": T2}],
+            ["train", "hotel", "hotel"],
+        ),
+        # A domain that has left the state is passed over.
+        ([{"hotel": H1, "train": T2}, {"train": T2}], ["train", "train"]),
+        # First in the order of that turn's state, the current one left out.
+        (
+            [{"train": T1}, {"train": T2, "taxi": T1, "hotel": H1}, {"hotel": H1, "taxi": T1, "train": T2}],
+            ["train", "train", "taxi"],
+        ),
+        ([{}, {"hotel": H1}, {}, {"hotel": H1}], [None, "hotel", "hotel", "hotel"]),
+    ],
+)
+def test_active_domains(states: list[dict], active: list[str | None]) -> None:
+    assert active_domains(states) == active
+
+
+def test_estimated_and_predicted_active_domains_in_the_pass() -> None:
+    turns = [("NAME", {"train": T1, "hotel": H1}, [])]
+    assert outcome(WANTS_NORTH, turns) == {"hotel": (False, "")}  # the train stands first
+    assert outcome(WANTS_NORTH, turns, [["hotel"]]) == {"hotel": (True, "")}
+
+
+# Counts -------------------------------------------------------------------------------------------
+
+
+def test_rates_of_a_domain_and_of_the_whole() -> None:
+    goal = {"hotel": {"info": {"area": "north"}, "reqt": ["phone"]}, "taxi": {"reqt": ["phone"]}}
+    sums = task_counts(pair_of(goal, [("PHONE", {}, [])], [["taxi"]])).sum().to_dict()
+    assert (sums["task_dialogues"], sums["task_inform"], sums["task_success"]) == (1, 0, 0)
+    assert (sums["task_inform/taxi"], sums["task_success/taxi"]) == (
+        1,
+        0,
+    )  # the whole dialogue's inform fails
+    assert (sums["task_goal/hotel"], sums["task_inform/hotel"], sums["task_goal/train"]) == (1, 0, 0)
+    sums = task_counts(pair_of(goal, [("NAME", NORTH, []), ("PHONE", {}, [])], [["hotel"], ["taxi"]])).sum()
+    assert (sums["task_inform"], sums["task_success"]) == (1, 0)
+    assert (sums["task_success/taxi"], sums["task_success/hotel"]) == (1, 0)
+
+
+def test_a_rate_without_dialogues_is_not_zero() -> None:
+    sums = task_counts(pair_of({"taxi": {"reqt": ["phone"]}}, [("PHONE", {}, [])], [["taxi"]])).sum()
+    assert pd.isna(TASK_METRICS["inform/train"].value(sums))
+    assert TASK_METRICS["success"].value(sums) == 100
+
+
+# Pairing ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sample() -> Corpus:
+    return load_corpus("sample/multiwoz")
+
+
+def predictions(sample: Corpus, **tables: list | None) -> Predictions:
+    rows = {k: table(k, v) for k, v in tables.items() if v is not None}
+    return Predictions("mine", turns=sample.turns[["dialogue_id", "turn"]], **rows)
+
+
+def responses(sample: Corpus, text: str = "[value_name] , [value_phone]") -> list[tuple[str, int, str]]:
+    return [(i, t, text) for i, t in sample.turns[["dialogue_id", "turn"]].itertuples(index=False)]
+
+
+def test_bad_content_is_counted_and_named(sample: Corpus) -> None:
+    first = sample.turns["dialogue_id"].iloc[0]
+    states = [
+        (first, 0, "spaceport", "area", "north"),
+        (first, 0, "hotel", "Colour", "blue"),
+        (first, 0, "hotel", "book day", "monday"),
+        (first, 0, "train", "arrive by", "10:am"),
+        (first, 0, "train", "leaveAt", "dontcare"),
+        (first, 0, "hotel", "area", ""),
+    ]
+    made = predictions(sample, responses=responses(sample, "[value_nam] and [oops"), states=states)
+    _, said = task_pair(sample, made, PROTOCOLS["mwzeval"], match_turns(sample, made))
+    n = len(sample.turns)
+    assert said == (
+        "no active domains are predicted: they are estimated from the predicted states",
+        f"responses: {n:,} texts with unbalanced square brackets, kept as they stand",
+        f"responses: unknown placeholder [value_nam] dropped ({n:,} times); nearest known: [value_name]",
+        "1 values of states stand in unknown domains and constrain nothing: spaceport ×1",
+        "1 values of states stand in unknown slots and constrain nothing: hotel-colour ×1",
+        "1 times of states cannot be read and count as 00:00: '10:am' ×1",
+    )
+
+
+def test_gold_states_stand_in_and_the_result_says_so(sample: Corpus) -> None:
+    made = predictions(sample, responses=responses(sample))
+    scores = score(sample, made, "mwzeval", resamples=0)
+    assert "|states:gold|" in scores.signature
+    assert any(
+        w.startswith("no states are predicted: Inform and Success use the gold") for w in scores.warnings
+    )
+    own = replace(made, states=sample.states)
+    again = score(sample, own, "mwzeval", resamples=0)
+    assert "|states:predicted|" in again.signature
+    assert again["inform"] == scores["inform"] > 0
+
+
+def test_none_is_no_value_of_the_gold_and_one_of_a_prediction(sample: Corpus) -> None:
+    first = sample.turns["dialogue_id"].iloc[0]
+    rows = [(first, 0, "hotel", "area", "none")]
+    made = predictions(sample, responses=responses(sample))
+    gold = replace(sample, states=table("states", rows))
+    coverage = match_turns(sample, made)
+    assert len(task_pair(gold, made, PROTOCOLS["mwzeval"], coverage)[0].states) == 0
+    own = predictions(sample, responses=responses(sample), states=rows)
+    assert task_pair(sample, own, PROTOCOLS["mwzeval"], coverage)[0].states["value"].tolist() == ["none"]
+
+
+def test_dialogues_without_a_goal_do_not_count(sample: Corpus) -> None:
+    first = sample.turns["dialogue_id"].iloc[0]
+    gold = replace(sample, goals=sample.goals[sample.goals["dialogue_id"] != first])
+    scores = score(gold, predictions(sample, responses=responses(sample)), "mwzeval", resamples=0)
+    assert any(
+        w.startswith("1 dialogues have no goal and do not count") and first in w for w in scores.warnings
+    )
+    counts = scores.counts[task_counts]
+    assert counts["task_dialogues"].sum() == len(counts) - 1
+
+
+def test_a_corpus_without_goals_leaves_the_scores_of_tasks_out(sample: Corpus) -> None:
+    gold = replace(sample, goals=sample.goals[:0])
+    made = predictions(sample, responses=responses(sample))
+    scores = score(gold, made, "mwzeval", resamples=0)
+    assert list(scores.table.index[:2]) == ["bleu", "avg_length"]
+    assert any(
+        "has no user goals, so these scores are left out: inform, success, combined" in w
+        for w in scores.warnings
+    )
+    with pytest.raises(UsageError, match="has no user goals"):
+        task_pair(gold, made, PROTOCOLS["mwzeval"], match_turns(gold, made))
+
+
+def test_scores_without_responses_are_those_of_states(sample: Corpus) -> None:
+    made = predictions(sample, states=[])
+    scores = score(sample, made, "mwzeval", resamples=0)
+    assert list(scores.table.index) == [
+        "joint_goal_accuracy",
+        "slot_precision",
+        "slot_recall",
+        "slot_f1_micro",
+    ]
+    assert any(
+        "mine has no responses, so these scores are left out: bleu, inform" in w for w in scores.warnings
+    )
+    with pytest.raises(UsageError, match="holds no responses"):
+        task_pair(sample, made, PROTOCOLS["mwzeval"], match_turns(sample, made))
+
+
+def test_an_absent_database_stops_with_the_way_to_mend_it(sample: Corpus, tmp_path: Path) -> None:
+    gold = replace(sample, name="multiwoz21", source=replace(sample.source, folder=str(tmp_path)))
+    with pytest.raises(DataFileError, match="run: dialogeval fetch multiwoz21"):
+        score(gold, predictions(sample, responses=responses(sample)), "mwzeval", resamples=0)
+
+
+def test_a_database_without_a_domain_of_the_goals_is_refused(sample: Corpus, tmp_path: Path) -> None:
+    (tmp_path / "hotel_db.json").write_text("[]")
+    gold = replace(sample, name="own", source=replace(sample.source, folder=str(tmp_path)))
+    with pytest.raises(UsageError, match="need the venue database of attraction and restaurant and train"):
+        score(gold, predictions(sample, responses=responses(sample)), "mwzeval", resamples=0)
+
+
+def test_one_call_gives_the_whole_set_and_adds_up() -> None:
+    path = resource_dir("data") / "sample" / "predictions" / "multiwoz" / "generator_template.json.gz"
+    scores = score("sample/multiwoz", path, "mwzeval", resamples=50)
+    assert list(scores.table.index[: len(LEADERBOARD)]) == list(LEADERBOARD)
+    expected = (scores["inform"] + scores["success"]) / 2 + scores["bleu"]
+    assert scores["combined"] == pytest.approx(expected, rel=1e-12)
+    row = scores.table.loc["combined"]
+    assert row["low"] < row["value"] < row["high"]
+    assert scores["success"] <= scores["inform"]
+    parts = breakdown(scores, "domains")
+    assert parts.loc["all", "combined"] == pytest.approx(scores["combined"])
+
+
+# Published systems --------------------------------------------------------------------------------
+
+SYSTEMS = ("augpt", "damd", "hdsa", "lava", "pptod", "sfn", "soloist", "ubar", "uniconv")
+
+
+@pytest.fixture(scope="module")
+def multiwoz(real_data: Path) -> Corpus:
+    return load_corpus("multiwoz21", home=real_data)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_published_rates(system: str, multiwoz: Corpus, real_data: Path, real_cases: Path) -> None:
+    expected = json.loads((real_cases / "responses" / "expected.json").read_bytes())[system]
+    made = load_predictions(real_data / "predictions" / "multiwoz" / f"{system}.json")
+    coverage = match_turns(multiwoz, made, "skip")
+    pair, said = task_pair(multiwoz, made, PROTOCOLS["mwzeval"], coverage)
+    assert (coverage.dialogues_scored, coverage.turns_scored) == (expected["dialogues"], expected["turns"])
+    assert any("gold states" in w for w in said) is not expected["predicts_state"]
+    sums = task_counts(pair).sum().to_dict()
+    for rate in ("inform", "success"):
+        for domain, value in expected["with_multiwoz21_goals_and_states"][rate].items():
+            key = rate if domain == "total" else f"{rate}/{domain}"
+            assert TASK_METRICS[key].value(sums) == pytest.approx(value, abs=0.05 + 1e-9), key
