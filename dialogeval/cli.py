@@ -1,4 +1,4 @@
-"""The command ``dialogeval``: score, corpora, fetch, protocols, convert and report.
+"""The command ``dialogeval``: score, compare, corpora, fetch, protocols, convert and report.
 
 In: arguments. Out: results on standard output, one clear line on standard error and exit code 2
 for bad usage or bad input; a traceback is a bug of ours.
@@ -95,6 +95,30 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--json", action="store_true", help="print one JSON object")
     _data_home(sub)
 
+    sub = command(
+        "compare", run_compare, "compare systems: scores, intervals, and which differences are chance"
+    )
+    sub.add_argument(
+        "predictions", metavar="PREDICTIONS", nargs="+", help="files of predictions, two or more"
+    )
+    sub.add_argument(
+        "--corpus", metavar="NAME_OR_PATH", help="gold; without it the files must carry their own"
+    )
+    sub.add_argument("--split", default="test", help="split of the corpus (default: test)")
+    sub.add_argument("--protocol", help="see: dialogeval protocols (default: lin2021 or lai2019)")
+    sub.add_argument("--missing", choices=("error", "empty", "skip"), help="turns without a prediction")
+    sub.add_argument(
+        "--common", action="store_true", help="restrict all to the dialogues that every system covers"
+    )
+    sub.add_argument("--metrics", nargs="+", metavar="KEY", help="columns of the table (default: all)")
+    sub.add_argument("--resamples", type=_whole_number, default=1000, help="for intervals (default: 1000)")
+    sub.add_argument("--shuffles", type=_whole_number, default=10_000, help="for the tests (default: 10000)")
+    sub.add_argument("--seed", type=_whole_number, default=12345, help="(default: 12345)")
+    sub.add_argument(
+        "--to", choices=("text", "markdown", "latex", "csv", "json"), default="text", help="what to print"
+    )
+    _data_home(sub)
+
     sub = command("corpora", run_corpora, "list the corpora that are known, and what of them is here")
     sub.add_argument("--json", action="store_true", help="print a JSON list")
     _data_home(sub)
@@ -164,7 +188,9 @@ def run_score(options: argparse.Namespace) -> None:
 
     if options.protocol is not None:
         find_protocol(options.protocol)  # before the slow part: a typing error should cost nothing
-    predictions = load_predictions(options.predictions, format=options.format, name=options.name)
+    predictions = load_predictions(
+        options.predictions, format=options.format, name=options.name, home=options.data_home
+    )
     gold = (
         None if options.corpus is None else load_corpus(options.corpus, options.split, home=options.data_home)
     )
@@ -185,6 +211,44 @@ def run_score(options: argparse.Namespace) -> None:
         _print_json(scores.to_dict())
     else:
         print(scores.to_text())
+
+
+def run_compare(options: argparse.Namespace) -> None:
+    """Compare the systems of several files."""
+    from .comparison import compare
+    from .corpora import load_corpus
+    from .predictions import load_predictions
+    from .protocols import find_protocol
+
+    if options.protocol is not None:
+        find_protocol(options.protocol)
+    systems = {}
+    for path in options.predictions:
+        predictions = load_predictions(path, home=options.data_home)
+        if predictions.name in systems:
+            raise UsageError(f"two files are named {predictions.name}", file=path, mend="rename one of them")
+        systems[predictions.name] = predictions
+    gold = (
+        None if options.corpus is None else load_corpus(options.corpus, options.split, home=options.data_home)
+    )
+    result = compare(
+        gold,
+        systems,
+        options.protocol,
+        missing=options.missing,
+        dialogues="common" if options.common else "same",
+        resamples=options.resamples,
+        shuffles=options.shuffles,
+        seed=options.seed,
+    )
+    if options.to == "json":
+        _print_json(result.to_dict())
+    elif options.to == "text":
+        print("\n".join([result.cells(options.metrics).to_string(), "", result.caption()]))
+        print("\n".join(f"warning: {w}" for w in result.warnings), end="\n" * bool(result.warnings))
+    else:
+        faces = {"markdown": result.to_markdown, "latex": result.to_latex}
+        print(result.to_csv() if options.to == "csv" else faces[options.to](options.metrics))
 
 
 def run_corpora(options: argparse.Namespace) -> None:

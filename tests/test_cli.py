@@ -85,6 +85,29 @@ def test_score_for_people(pairs: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "signature: jga|proto:lin2021|" in text
 
 
+def test_compare() -> None:
+    folder = "sample/predictions/crosswoz_en"
+    files = [f"{folder}/tracker_{n}.jsonl.gz" for n in ("careful", "sloppy")]
+    few = ["--corpus", "sample/crosswoz_en", "--shuffles", "200", "--resamples", "50"]
+    done = run("compare", *files, *few, "--to", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    result = json.loads(done.stdout)
+    assert set(result["systems"]) == {"tracker_careful", "tracker_sloppy"}
+    assert result["groups"]["joint_goal_accuracy"] == [["tracker_careful"], ["tracker_sloppy"]]
+    assert {"metric", "a", "b", "difference", "low", "high", "p_holm"} <= set(result["pairs"][0])
+
+
+@pytest.mark.parametrize(
+    ("to", "beginning"), [("markdown", "| system |"), ("latex", "\\begin{tabular}"), ("csv", "metric,")]
+)
+def test_compare_for_papers(capsys: pytest.CaptureFixture[str], to: str, beginning: str) -> None:
+    folder = "sample/predictions/crosswoz_en"
+    files = [f"{folder}/tracker_{n}.jsonl.gz" for n in ("careful", "sloppy")]
+    few = ["--corpus", "sample/crosswoz_en", "--shuffles", "20", "--resamples", "10"]
+    assert main(["compare", *files, *few, "--to", to]) == 0
+    assert capsys.readouterr().out.startswith(beginning)
+
+
 def test_corpora_and_protocols() -> None:
     corpora = run("corpora", "--json")
     names = [row["corpus"] for row in json.loads(corpora.stdout)]
@@ -196,6 +219,8 @@ def test_bad_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["score", "PAIRS", "--resamples", "-1"], "expected a whole number from 0, got '-1'"),
         (["score", "PAIRS", "--resamples", "many"], "expected a whole number from 0, got 'many'"),
         (["convert", "PAIRS", "PAIRS", "--to", "gt-pr"], "are the same file"),
+        (["compare", "PAIRS"], "expected at least two systems, got 1"),
+        (["compare", "PAIRS", "PAIRS"], "two files are named mine; rename one of them"),
         (["convert", "PAIRS", "x.json", "--to", "xml"], "unknown format 'xml'"),
         (["convert", "PAIRS", "x.json", "--to", "mwzeval"], "it would lose gold states"),
         (["fetch", "crosswoz_eng"], "unknown corpus 'crosswoz_eng': did you mean crosswoz_en"),

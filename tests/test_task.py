@@ -307,7 +307,8 @@ def test_gold_states_stand_in_and_the_result_says_so(sample: Corpus) -> None:
     assert any(
         w.startswith("no states are predicted: Inform and Success use the gold") for w in scores.warnings
     )
-    own = replace(made, states=sample.states)
+    # In a gold state "none" is no value, in a predicted one it is.
+    own = replace(made, states=sample.states[sample.states["value"] != "none"])
     again = score(sample, own, "mwzeval", resamples=0)
     assert "|states:predicted|" in again.signature
     assert again["inform"] == scores["inform"] > 0

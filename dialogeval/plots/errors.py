@@ -198,7 +198,7 @@ def definition_spread(
         title = f"{name}: one system, {len(values)} definitions"
         low, high = values.idxmin(), values.idxmax()
         marked = f" The dashed line is at {here:.3f}." if here is not None else ""
-        alt = f"Dot chart, {title} of {key}: from {values[low]:.3f} ({low}) to {values[high]:.3f} ({high}).{marked}"
+        alt = f"Dot chart, {title} of {key}: from {values.min():.3f} ({low}) to {values.max():.3f} ({high}).{marked}"
         dashed = "; dashed: the score above" if here is not None else ""
         return finish(ax, title, f"{key} (fraction, 0 to 1){dashed}", "", alt)
 
