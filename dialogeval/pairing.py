@@ -90,6 +90,18 @@ def make_pairs(
         A `StatePair` for ``state``, a `TextPair` for ``text``, a `TaskPair` for ``task``.
     list of str
         Warnings.
+
+    Examples
+    --------
+    >>> from dialogeval.corpora import load_corpus
+    >>> from dialogeval.coverage import match_turns
+    >>> from dialogeval.protocols import PROTOCOLS
+    >>> from dialogeval.tables import as_predictions
+    >>> gold, protocol = load_corpus("sample/multiwoz"), PROTOCOLS["mwzeval"]
+    >>> own = as_predictions(gold)
+    >>> pairs, _ = make_pairs(protocol.resolve_metrics(), gold, own, protocol, match_turns(gold, own))
+    >>> list(pairs)
+    ['text', 'task', 'state']
     """
     pairs, warnings = {}, []
     for task in dict.fromkeys(part.task for m in metrics for part in m.sources):

@@ -66,6 +66,18 @@ def task_pair(
         No responses, or a corpus without goals.
     DataFileError
         The venue database is not here; the message names ``dialogeval fetch``.
+
+    Examples
+    --------
+    >>> from dialogeval.corpora import load_corpus
+    >>> from dialogeval.coverage import match_turns
+    >>> from dialogeval.protocols import PROTOCOLS
+    >>> from dialogeval.tables import as_predictions
+    >>> gold = load_corpus("sample/multiwoz")
+    >>> own = as_predictions(gold)
+    >>> pair, said = task_pair(gold, own, PROTOCOLS["mwzeval"], match_turns(gold, own))
+    >>> pair.source, said
+    ('predicted', ('no active domains are predicted: they are estimated from the predicted states',))
     """
     if predictions.responses is None:
         raise UsageError(

@@ -45,6 +45,14 @@ def signature(
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> from dialogeval.scoring import score
+    >>> from dialogeval.tables import table
+    >>> gold = Corpus("toy", turns=table("turns", [("d", 0, "hi", "ho", 0)]))
+    >>> score(gold, gold, "lin2021", resamples=0).signature
+    'jga|proto:lin2021|case:keep|space:keep|gold:toy/all@unknown|n:1|boot:none|v:...'
     """
     parts = ["+".join(_NAMES[task] for task in pairs), f"proto:{protocol.label}"]
     if "state" in pairs:

@@ -105,7 +105,9 @@ def test_bleu_agrees_with_sacrebleu(real_cases: Path) -> None:
     def part(p: de.Predictions) -> de.Predictions:
         assert p.gold is not None and p.responses is not None
         keep = p.turns["dialogue_id"].isin(some)
-        return replace(p, turns=p.turns[keep], responses=p.responses[p.responses["dialogue_id"].isin(some)], gold=None)
+        return replace(
+            p, turns=p.turns[keep], responses=p.responses[p.responses["dialogue_id"].isin(some)], gold=None
+        )
 
     gold = pairs["ubar"].gold
     assert gold is not None
@@ -133,7 +135,10 @@ def test_holm_never_lowers_and_keeps_the_order(p: list[float]) -> None:
 
 def test_groups() -> None:
     apart = {frozenset("ac"), frozenset("ad")}
-    assert maximal_groups("abcd", lambda x, y: frozenset((x, y)) not in apart) == [("a", "b"), ("b", "c", "d")]
+    assert maximal_groups("abcd", lambda x, y: frozenset((x, y)) not in apart) == [
+        ("a", "b"),
+        ("b", "c", "d"),
+    ]
     assert maximal_groups("ab", lambda x, y: False) == [("a",), ("b",)]
     assert maximal_groups("", lambda x, y: True) == [()]
 
@@ -148,7 +153,9 @@ def test_comparison_of_trackers() -> None:
     assert (result.smallest_detectable() > 0).all()
     row = result.pairs.set_index(["metric", "a", "b"]).loc[("joint_goal_accuracy", "careful", "sloppy")]
     assert row["low"] < row["difference"] < row["high"]
-    assert row["difference"] == pytest.approx(result.table.loc["careful"].iloc[0] - result.table.loc["sloppy"].iloc[0])
+    assert row["difference"] == pytest.approx(
+        result.table.loc["careful"].iloc[0] - result.table.loc["sloppy"].iloc[0]
+    )
     json.dumps(result.to_dict(), allow_nan=False)
     again = de.compare("sample/crosswoz_en", systems("careful", "sloppy", "stale"), "lin2021", shuffles=2000)
     pd.testing.assert_frame_equal(result.pairs, again.pairs)
@@ -162,20 +169,30 @@ def test_a_system_against_itself() -> None:
 
 def test_what_cannot_be_compared() -> None:
     careful, sloppy = systems("careful", "sloppy").values()
-    short = replace(careful, turns=careful.turns[careful.turns["dialogue_id"] != careful.turns["dialogue_id"][0]])
+    short = replace(
+        careful, turns=careful.turns[careful.turns["dialogue_id"] != careful.turns["dialogue_id"][0]]
+    )
     corpus = "sample/crosswoz_en"
     with pytest.raises(UsageError, match="signatures differ in n:477 against n:"):
         de.compare(corpus, {"a": sloppy, "b": short}, "lin2021", missing="skip")
-    common = de.compare(corpus, {"a": sloppy, "b": short}, "lin2021", dialogues="common", shuffles=50, resamples=20)
+    common = de.compare(
+        corpus, {"a": sloppy, "b": short}, "lin2021", dialogues="common", shuffles=50, resamples=20
+    )
     assert "restricted to the 59 of 60 dialogues that all systems cover" in common.warnings
     assert {s.coverage.dialogues_scored for s in common.scores.values()} == {59}
     for call, error, message in (
         (lambda: de.compare(corpus, {"a": sloppy}), UsageError, "expected at least two systems, got 1"),
         (lambda: de.compare(corpus, {"a": sloppy, "b": careful}, level=2), UsageError, "level"),
-        (lambda: de.compare(corpus, {"a": sloppy, "b": careful}, dialogues="all"), UnknownNameError, "dialogues"),
+        (
+            lambda: de.compare(corpus, {"a": sloppy, "b": careful}, dialogues="all"),
+            UnknownNameError,
+            "dialogues",
+        ),
         (lambda: common.groups("jga"), UnknownNameError, "unknown metric 'jga'"),
         (
-            lambda: de.compare(corpus, {"a": sloppy, "b": replace(careful, turns=careful.turns[:0])}, dialogues="common"),
+            lambda: de.compare(
+                corpus, {"a": sloppy, "b": replace(careful, turns=careful.turns[:0])}, dialogues="common"
+            ),
             CoverageError,
             "no dialogue is covered by all systems",
         ),
@@ -197,7 +214,9 @@ def test_type_counts_are_not_tested() -> None:
 def test_names_are_escaped_in_every_table() -> None:
     careful = systems("careful")["careful"]
     nasty = r"<script>|\$_x_{}</td>"
-    result = de.compare("sample/crosswoz_en", {nasty: careful, "b": careful}, "lin2021", shuffles=20, resamples=10)
+    result = de.compare(
+        "sample/crosswoz_en", {nasty: careful, "b": careful}, "lin2021", shuffles=20, resamples=10
+    )
     assert "<script>" not in result._repr_html_()
     markdown = result.to_markdown(["joint_goal_accuracy"])
     assert "<script>" not in markdown and r"\|" in markdown

@@ -168,7 +168,9 @@ def test_turn_grid_writes_every_number():
         pd.DataFrame({0: [1.0, np.nan], 1: [0.5, 0.392]}, index=["JGA", "AGA"]), "Two $turns$"
     )
     assert [text.get_text() for text in ax.texts] == ["1", ".5", "–", ".39"]
-    assert plots.alt_text(ax).endswith("darker is higher. JGA 1 .5; AGA – .39.")
+    assert plots.alt_text(ax).endswith(
+        "JGA mean 0.750 (1 in 1 of 2 turns), AGA mean 0.392 (1 in 0 of 1 turns)."
+    )
     assert ax.get_xlabel() == "turn, counted from 0" and ax.get_title(loc="left") == r"Two \$turns\$"
 
 

@@ -69,7 +69,7 @@ def test_missing_turns_and_dialogues() -> None:
         de.score(GOLD, lacking, "lin2021")
     assert str(caught.value) == (
         "sys: 2 of 6 turns of toy/test@0123456 have no prediction (1 dialogue missing: c; 1 dialogue short of turns: "
-        'a); add them, or choose missing "skip" (leave them out) or "empty" (score them as empty)'
+        'a); add them, or choose missing="skip" (--missing skip: leave them out) or "empty" (score them as empty)'
     )
     skipped = de.score(GOLD, lacking, "lin2021", missing="skip", resamples=0)
     assert skipped["joint_goal_accuracy"] == 1
@@ -93,7 +93,7 @@ def test_missing_turns_and_dialogues() -> None:
         (corpus({"a": 3, "b": 2, "c": 1, "x": 1}), "dialogue x not in toy/test@0123456; remove them"),
         (
             corpus({"a": 4, "b": 2, "c": 1}),
-            "dialogue a: too many turns: expected 3 turns as in toy/test@0123456, got 4",
+            "dialogue a, turn 3: too many turns: expected 3 turns, 0 to 2, as in toy/test@0123456",
         ),
     ],
 )
@@ -124,7 +124,7 @@ def test_bad_arguments() -> None:
             UsageError,
             "neither states nor responses",
         ),
-        (lambda: de.score(GOLD, GOLD, resamples=-1), UsageError, "expected a whole number from 0, got -1"),
+        (lambda: de.score(GOLD, GOLD, resamples=-1), UsageError, "resamples: expected a whole number from 0"),
         (
             lambda: de.score(GOLD, Predictions("x", states=table("states")), "lin2021", missing="skip"),
             UsageError,

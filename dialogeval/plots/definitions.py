@@ -76,9 +76,7 @@ def turn_grid(table: pd.DataFrame, title: str = "Scores turn by turn", ax: Axes 
         ax.set_yticks(np.arange(-0.5, len(table)), minor=True)
         ax.grid(which="minor", color="white", linewidth=2)
         ax.tick_params(which="minor", length=0)
-        rows = [(name, " ".join(map(_short, row))) for name, row in zip(table.index, values, strict=True)]
-        said = "; ".join(f"{name} {row}" for name, row in rows)
-        alt = f"Grid, {title}: scores (fraction, 0 to 1) by turn, darker is higher. {said}."
+        alt = f"Grid, {title}: scores (fraction, 0 to 1) by turn, darker is higher. {_row_words(table)}."
         return finish(ax, title, "turn, counted from 0", "", alt)
 
 
@@ -186,14 +184,14 @@ def flexible_decay(
             gained = 1 - np.exp(-weight * age)
             label = f"λ = {weight:g} (this system: {scores[weight]:.3f})"
             ax.plot(age, gained, line, marker=mark, color=colour, markeredgecolor=INK, label=label)
-            said.append((f"λ {weight:g}", f"{gained[1]:.2f} after one turn, {gained[4]:.2f} after four"))
+            said.append((f"λ {weight:g}:", f"{gained[1]:.2f} after one turn and {gained[4]:.2f} after four"))
         ax.set_ylim(0, 1.02)
         ax.locator_params(axis="x", integer=True)
         ax.grid(axis="y")
         legend(ax, 2, place)
         systems = listing([(f"λ {w:g}", f"{scores[w]:.3f}") for w in weights])
         alt = (
-            f"Line chart, {title}: a turn with an old error is worth {listing(said)}. "
+            f"Line chart, {title}. What a turn with an old error is worth: {listing(said)}. "
             f"The system's flexible goal accuracy: {systems}."
         )
         return finish(ax, title, "turns since the error was made", "what the turn is worth (0 to 1)", alt)
@@ -318,6 +316,18 @@ def before_after(
 def _refuse_empty(table: pd.DataFrame, what: str) -> None:
     if table.empty:
         raise UsageError("table", expected=f"at least one {what}", got="an empty table")
+
+
+def _row_words(table: pd.DataFrame) -> str:
+    """Return each score of a grid in words: its mean, and in how many turns it is 1."""
+    rows = [
+        (
+            str(name),
+            f"mean {number(row.mean(), 'fraction')} (1 in {int((row == 1).sum())} of {row.count()} turns)",
+        )
+        for name, row in table.iterrows()
+    ]
+    return listing(rows, 14)
 
 
 def _short(value: float) -> str:

@@ -175,7 +175,7 @@ def definition_spread(
     name = plain(values.name)
     key = str(table.attrs.get("metric", "score")).replace("_", " ")
     with style():
-        ax = new_axes(ax, height=row_height(len(values)))
+        ax = new_axes(ax, width=9.0, height=row_height(len(values)))
         spots = np.arange(len(values))
         ax.hlines(spots, 0, values, color=COLOURS["sky"], linewidth=3)
         ax.plot(values, spots, "o", color=COLOURS["blue"])

@@ -1,0 +1,227 @@
+"""Lesson 8 and what the state report says of errors: figures, checks of the exercises, runs on other corpora."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from test_notebooks import check_run, read, run
+
+import dialogeval as de
+from dialogeval import exercises_errors as exercises
+from dialogeval import plots
+from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.plots import errors as figures
+from dialogeval.report import run_report
+from dialogeval.tables import table
+
+FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
+LESSON = "08_error_analysis"
+FIGURES = ("error_kinds", "repair_gains", "error_starts", "error_lengths", "reset_by_turn")
+
+
+@pytest.fixture(scope="module")
+def scores():
+    gold = de.load_corpus("sample/multiwoz")
+    tracker = de.load_predictions("sample/predictions/multiwoz/tracker_sloppy.json.gz")
+    return de.score(gold, tracker, "lin2021", resamples=0)
+
+
+@pytest.fixture(scope="module")
+def by_hand():
+    """One dialogue of four turns.
+
+    hotel area: never predicted (missed in turns 0 to 3, one life). hotel stars: 4 for gold's 5 in
+    turns 1 and 2, right in turn 3. Turn 0 and turn 3 have nothing but the missed area.
+    """
+    turns = table("turns", [("d", t, "hello", "hello", 0) for t in range(4)])
+    area = [("d", t, "hotel", "area", "north") for t in range(4)]
+    gold = table("states", area + [("d", t, "hotel", "stars", "5") for t in (1, 2, 3)])
+    pred = table(
+        "states",
+        [("d", 1, "hotel", "stars", "4"), ("d", 2, "hotel", "stars", "4"), ("d", 3, "hotel", "stars", "5")],
+    )
+    corpus = de.Corpus("toy", turns=turns, states=gold)
+    return de.score(corpus, de.Predictions("mine", turns=turns, states=pred), "lin2021", resamples=0)
+
+
+@pytest.fixture(scope="module")
+def perfect():
+    return de.score("sample/multiwoz", de.load_corpus("sample/multiwoz"), "lin2021", resamples=0)
+
+
+# Tables and figures ---------------------------------------------------------------------------
+
+
+def test_kinds_by_hand(by_hand):
+    kinds = figures.kind_table(by_hand)
+    assert kinds.loc["missed"].tolist() == [4, 1, 3, 1, 4, 2, 50]
+    assert kinds.loc["wrong value"].tolist() == [2, 1, 1, 1, 2, 0, 0]
+    assert list(kinds.index[:2]) == ["missed", "wrong value"] and kinds["errors"].sum() == 6
+
+
+def test_kinds_add_up_and_gains_are_those_of_a_repaired_tracker(scores):
+    kinds, errors = figures.kind_table(scores), de.errors(scores)
+    assert set(kinds.index) == set(de.error_kinds().index)
+    assert kinds["errors"].sum() == len(errors)
+    assert (kinds["made"] + kinds["carried"]).equals(kinds["errors"])
+    # Repair the predictions themselves, score them, and see the gain.
+    key = ["dialogue_id", "turn", "domain", "slot"]
+    for kind in ("written differently", "missed", "spurious"):
+        rows = errors[errors["kind"] == kind]
+        wrong = rows[rows["fp"] == 1].rename(columns={"predicted": "value"})[[*key, "value"]]
+        right = rows[rows["fn"] == 1].rename(columns={"gold": "value"})[[*key, "value"]]
+        tracker = de.load_predictions("sample/predictions/multiwoz/tracker_sloppy.json.gz")
+        marked = tracker.states.merge(wrong, how="left", indicator="side")
+        kept = marked[marked["side"] == "left_only"].drop(columns="side")
+        states = pd.concat([kept, right], ignore_index=True)
+        mended = de.score(
+            scores.gold, de.Predictions("mended", turns=tracker.turns, states=states), "lin2021", resamples=0
+        )
+        gain = mended["joint_goal_accuracy"] - scores["joint_goal_accuracy"]
+        assert gain * 100 == pytest.approx(kinds.loc[kind, "gain"], abs=1e-9)
+
+
+def test_bars_of_kinds_are_made_and_carried(by_hand):
+    ax = figures.error_kinds(by_hand)
+    made, carried = ax.containers
+    assert [bar.get_width() for bar in made][:2] == [1, 1]
+    assert [bar.get_width() for bar in carried][:2] == [3, 1]
+    assert {bar.get_hatch() for bar in made} != {bar.get_hatch() for bar in carried}, "told apart in grey"
+    assert "missed 1 made 3 carried along, wrong value 1 made 1 carried along" in plots.alt_text(ax)
+
+
+def test_repair_gains_start_from_the_score(by_hand):
+    ax = figures.repair_gains(by_hand)
+    assert [text.get_text() for text in ax.texts][:2] == ["+50.0", "+0.0"]
+    assert "joint goal accuracy is 0.000; with one kind repaired: missed 0.500" in plots.alt_text(ax)
+
+
+def test_starts_and_lengths_by_hand(by_hand):
+    standing, made = figures.error_starts(by_hand).lines
+    assert list(standing.get_ydata()) == [1, 2, 2, 1] and list(made.get_ydata()) == [1, 1, 0, 0]
+    ax = figures.error_lengths(by_hand)
+    never, repaired = ax.containers
+    assert [bar.get_height() for bar in never] == [0, 0, 0, 1]
+    assert [bar.get_height() for bar in repaired] == [0, 1, 0, 0]
+    assert "2 errors, median 3 turns, longest 4; 1 are wrong to the end, 1 are repaired" in plots.alt_text(ax)
+
+
+def test_reset_lines_are_those_of_the_table(scores):
+    plain, reset = figures.reset_by_turn(scores).lines
+    rows = de.reset_accuracy(scores)
+    assert list(plain.get_ydata()) == rows["joint_goal_accuracy"].tolist()
+    assert list(reset.get_ydata()) == rows["reset_goal_accuracy"].tolist()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_have_title_units_and_words_also_without_errors(name, scores, perfect):
+    for result in (scores, perfect):
+        ax = getattr(figures, name)(result)
+        assert ax.get_title(loc="left") and ax.get_xlabel()
+        assert result.system in plots.alt_text(ax)
+    given = figures.error_kinds(scores).figure.subplots()
+    assert getattr(figures, name)(scores, ax=given) is given
+
+
+def test_definition_spread(scores):
+    rows = de.definitions(scores.gold, de.as_predictions(scores.gold), ["lin2021", "trade"], {})
+    ax = figures.definition_spread(rows, here=0.25)
+    assert [text.get_text() for text in ax.texts] == ["1.000", "1.000"]
+    assert "The dashed line is at 0.250." in plots.alt_text(ax) and "joint goal accuracy" in ax.get_xlabel()
+    with pytest.raises(UsageError, match="at least one definition"):
+        figures.definition_spread(rows.iloc[:0])
+    with pytest.raises(UnknownNameError, match="unknown system"):
+        figures.definition_spread(rows, "nobody")
+
+
+# Exercises ------------------------------------------------------------------------------------
+
+
+def solve(number: int, scores) -> object:
+    """Run the folded solution of an exercise, as a learner would."""
+    cells = [c.source for c in read(FOLDER / f"{LESSON}.ipynb").cells if c.cell_type == "markdown"]
+    solutions = [text for text in cells if text.startswith("<details>")]
+    names = {"scores": scores, "errors": de.errors(scores), "de": de}
+    exec(solutions[number].split("```python\n")[1].split("```")[0], names)  # our own notebook
+    return names["answer"]
+
+
+def test_the_solutions_are_right(scores, by_hand):
+    for result in (scores, by_hand):
+        assert exercises.check_made(solve(0, result), result).right
+        assert exercises.check_repair(solve(1, result), result, ["written differently", "missed"]).right
+        assert exercises.check_source(solve(2, result), result).right
+
+
+def test_checks_name_the_slip(by_hand):
+    assert exercises.check_made(2 / 6, by_hand).right
+    assert "carried along" in exercises.check_made(4 / 6, by_hand).text
+    assert "Divide it" in exercises.check_made(2, by_hand).text
+    kinds = ["missed", "wrong value"]
+    assert exercises.check_repair(1.0, by_hand, kinds).right
+    assert "one by one" in exercises.check_repair(0.5, by_hand, kinds).text
+    assert "without any repair" in exercises.check_repair(0.0, by_hand, ["missed"]).text
+    assert exercises.check_source(("hotel", "area"), by_hand).right, "as many begin in both slots"
+    assert "0 errors begin there" in exercises.check_source(("taxi", "day"), by_hand).text
+    assert "as a pair" in exercises.check_source("area", by_hand).text
+    for check in (exercises.check_made, exercises.check_source):
+        assert "three dots" in check(..., by_hand).text
+
+
+def test_source_knows_standing_from_beginning(scores):
+    errors = de.errors(scores)
+    standing = errors.groupby(["domain", "slot"]).size().idxmax()
+    verdict = exercises.check_source(standing, scores)
+    made = errors[errors["since"] == errors["turn"]].groupby(["domain", "slot"]).size()
+    assert verdict.right == (made[standing] == made.max())
+    assert verdict.right or "*stand* there" in verdict.text
+
+
+def test_checks_of_a_perfect_tracker_raise_nothing(perfect):
+    assert exercises.check_made(0, perfect).right
+    assert exercises.check_repair(1, perfect, ["missed"]).right
+    assert "makes no errors" in exercises.check_source(("hotel", "area"), perfect).text
+
+
+# Runs -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("corpus", "language"), [("sample/crosswoz_en", "en"), ("sample/multiwoz_zh", "zh")])
+def test_lesson_runs_on_another_sample(corpus, language, tmp_path):
+    check_run(run(LESSON, tmp_path, corpus=corpus, protocol="mwzeval", resamples=20), corpus, language)
+
+
+def test_lesson_runs_on_a_submission(tmp_path, real_data, real_cases):
+    file = real_cases / "dstc9" / "crosswoz_en_test.submission.json.gz"
+    given = {
+        "corpus": "crosswoz_en",
+        "predictions": str(file),
+        "data_home": str(real_data),
+        "protocol": "dstc9",
+    }
+    text = check_run(run(LESSON, tmp_path, resamples=20, **given), "crosswoz_en", "en")
+    assert "the state is right in **0.466**" in text and "no training split" in text
+
+
+@pytest.mark.parametrize("protocol", ["mwzeval", "dstc9"])
+def test_report_says_what_is_exact(protocol, tmp_path):
+    written = run_report("state_tracking", {"protocol": protocol, "resamples": 0}, tmp_path)
+    page = written["html"].read_text(encoding="utf-8")
+    assert ("it accepts some of the errors below" in page) == (protocol == "mwzeval")
+    errors, kinds = pd.read_csv(written["errors.csv"]), pd.read_csv(written["error_kinds.csv"])
+    assert kinds["errors"].sum() == len(errors) and set(errors["kind"]) <= set(kinds["kind"])
+    assert pd.read_csv(written["error_lives.csv"])["errors"].sum() == len(errors)
+    for name in ("by_type", "by_number_of_domains"):
+        rows = pd.read_csv(written[f"{name}.csv"])
+        assert rows["tp"].iloc[:-1].sum() == rows["tp"].iloc[-1]
+    assert {"lin2021", "dstc9", "mwzeval"} <= set(pd.read_csv(written["definitions.csv"])["definition"])
+
+
+def test_report_on_a_published_system_with_missing_dialogues(tmp_path, real_data):
+    given = {"corpus": "multiwoz21", "predictions": "predictions/multiwoz/ubar", "data_home": str(real_data)}
+    written = run_report("state_tracking", {**given, "resamples": 20, "missing": "empty"}, tmp_path)
+    slots = pd.read_csv(written["confused_slots.csv"])
+    assert slots["turns"].iloc[0] > 1000, "names that differ come first"
+    assert pd.read_csv(written["dialogues.csv"])["turns"].sum() == 7372
