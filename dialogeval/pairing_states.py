@@ -47,6 +47,18 @@ def state_pair(
         The predictions hold no states, or the corpus lacks the protocol's gold.
     CoverageError
         A DSTC9 submission lacks a slot.
+
+    Examples
+    --------
+    >>> from dialogeval.coverage import match_turns
+    >>> from dialogeval.protocols import PROTOCOLS
+    >>> from dialogeval.tables import as_predictions, table
+    >>> gold = Corpus("toy", turns=table("turns", [("d", 0, "hi", "hello", 0)]),
+    ...               states=table("states", [("d", 0, "hotel", "area", "north")]))
+    >>> predictions = as_predictions(gold)
+    >>> pair, warnings = state_pair(gold, predictions, PROTOCOLS["lin2021"], match_turns(gold, predictions))
+    >>> len(pair), warnings
+    (1, ())
     """
     if predictions.states is None:
         raise UsageError(
@@ -106,7 +118,7 @@ def _warnings(corpus: Corpus, gold: Gold, pair: StatePair, counts: pd.Series) ->
     """Say what makes a score low for reasons of naming alone; ``counts``: predicted values by slot."""
     warnings = []
     where = ["domain", "slot"]
-    foreign = counts
+    foreign: Any = counts
     # One after the other: mostly nothing is left for the larger table.
     for known in (gold.layouts, gold.states):
         foreign = foreign[~foreign.index.isin(_slots(known).index)] if len(foreign) else foreign

@@ -46,6 +46,16 @@ def text_pair(
     ------
     UsageError
         The predictions hold no responses.
+
+    Examples
+    --------
+    >>> from dialogeval.coverage import match_turns
+    >>> from dialogeval.protocols import PROTOCOLS
+    >>> from dialogeval.tables import as_predictions, table
+    >>> gold = Corpus("toy", family="pairs", turns=table("turns", [("d", 0, "hi", "Hello [name]", 0)]))
+    >>> predictions = as_predictions(gold)
+    >>> text_pair(gold, predictions, PROTOCOLS["lai2019"], match_turns(gold, predictions))[0].references
+    ['hello NAME']
     """
     if predictions.responses is None:
         raise UsageError(

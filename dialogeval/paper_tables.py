@@ -35,6 +35,15 @@ def cells(comparison: Comparison, keys: Sequence[str] | None = None) -> pd.DataF
     Raises
     ------
     UnknownNameError
+
+    Examples
+    --------
+    >>> import dialogeval as de
+    >>> paths = {n: f"sample/predictions/crosswoz_en/tracker_{n}.jsonl.gz" for n in ("careful", "sloppy")}
+    >>> systems = {name: de.load_predictions(path) for name, path in paths.items()}
+    >>> result = de.compare("sample/crosswoz_en", systems, "lin2021", resamples=0, shuffles=200)
+    >>> cells(result, ["joint_goal_accuracy"])["JGA"].tolist()
+    ['0.537 a', '0.212 b']
     """
     table = next(iter(comparison.scores.values())).table
     keys = list(table.index) if keys is None else list(keys)
@@ -52,7 +61,17 @@ def cells(comparison: Comparison, keys: Sequence[str] | None = None) -> pd.DataF
 
 
 def markdown(comparison: Comparison, keys: Sequence[str] | None = None) -> str:
-    """Return the table in Markdown, with the line that says how to read it."""
+    """Return the table in Markdown, with the line that says how to read it.
+
+    Examples
+    --------
+    >>> import dialogeval as de
+    >>> paths = {n: f"sample/predictions/crosswoz_en/tracker_{n}.jsonl.gz" for n in ("careful", "sloppy")}
+    >>> systems = {name: de.load_predictions(path) for name, path in paths.items()}
+    >>> result = de.compare("sample/crosswoz_en", systems, "lin2021", resamples=0, shuffles=200)
+    >>> print(markdown(result, ["joint_goal_accuracy"]).splitlines()[2])
+    | careful | 0.537 a |
+    """
     frame = cells(comparison, keys).reset_index()
     rows = [list(frame.columns), ["---"] * len(frame.columns), *frame.to_numpy().tolist()]
     lines = ["| " + " | ".join(escape_markdown(str(c)) for c in row) + " |" for row in rows]
@@ -61,7 +80,17 @@ def markdown(comparison: Comparison, keys: Sequence[str] | None = None) -> str:
 
 
 def latex(comparison: Comparison, keys: Sequence[str] | None = None) -> str:
-    """Return the table in LaTeX (package booktabs), with a comment that says how to read it."""
+    """Return the table in LaTeX (package booktabs), with a comment that says how to read it.
+
+    Examples
+    --------
+    >>> import dialogeval as de
+    >>> paths = {n: f"sample/predictions/crosswoz_en/tracker_{n}.jsonl.gz" for n in ("careful", "sloppy")}
+    >>> systems = {name: de.load_predictions(path) for name, path in paths.items()}
+    >>> result = de.compare("sample/crosswoz_en", systems, "lin2021", resamples=0, shuffles=200)
+    >>> latex(result, ["joint_goal_accuracy"]).splitlines()[4] == r"careful & 0.537 a \\\\"
+    True
+    """
     frame = cells(comparison, keys).reset_index()
     lines = [rf"\begin{{tabular}}{{l{'r' * (len(frame.columns) - 1)}}}", r"\toprule"]
     lines += [" & ".join(map(escape_latex, map(str, frame.columns))) + r" \\", r"\midrule"]

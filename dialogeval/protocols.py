@@ -158,6 +158,10 @@ def check_text_steps(steps: Iterable[str]) -> None:
     Raises
     ------
     UnknownNameError
+
+    Examples
+    --------
+    >>> check_text_steps(["case:lower"])
     """
     for step in steps:
         name, _, choice = step.partition(":")

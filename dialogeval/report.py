@@ -95,6 +95,11 @@ def find_report(report: str | os.PathLike[str]) -> Path:
     Raises
     ------
     UnknownNameError
+
+    Examples
+    --------
+    >>> find_report("state_tracking").name
+    'report_state_tracking.ipynb'
     """
     path = Path(report)
     if path.suffix == ".ipynb":
@@ -123,6 +128,11 @@ def read_parameters(path: str | os.PathLike[str]) -> dict[str, Any]:
     ------
     DataFileError
         Not a notebook, or one without such a cell.
+
+    Examples
+    --------
+    >>> read_parameters(find_report("generation"))["seed"]
+    12345
     """
     import nbformat
 
@@ -228,6 +238,11 @@ def export_html(notebook: str | os.PathLike[str]) -> str:
     -------
     str
         Needs nothing from the network: figures are embedded, scripts left out.
+
+    Examples
+    --------
+    >>> "<script" in export_html(find_report("generation"))
+    False
     """
     import nbformat
     from nbconvert import HTMLExporter

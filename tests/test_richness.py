@@ -93,7 +93,7 @@ def test_scores_and_jackknife_by_definition(texts: list[str], random) -> None:
 def test_the_order_of_the_file_decides_the_windows_and_nothing_else() -> None:
     rng = np.random.default_rng(1)
     ids = [f"d{i}" for i in range(30)]
-    texts = [" ".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), size=17)) for _ in ids]
+    texts = [" ".join(f"w{x}" for x in rng.integers(0, 5 + 3 * i, size=19)) for i in range(30)]
     as_they_are = richness_counts(TextPair(ids, [0] * 30, texts, texts)).sum()
     backwards = richness_counts(TextPair(ids, [0] * 30, texts, texts, order=range(30)[::-1])).sum()
     for key, metric in RICHNESS_METRICS.items():

@@ -45,7 +45,15 @@ def turn_goal_right(pair: StatePair) -> np.ndarray:
 
 
 def count_turn_goal(pair: StatePair) -> pd.DataFrame:
-    """Count by turn: ``tga_right``, 1 where (G_t − G_{t−1}) ⊆ P_t and (P_t − P_{t−1}) ⊆ G_t; ``tga_turns``, 1."""
+    """Count by turn: ``tga_right``, 1 where (G_t − G_{t−1}) ⊆ P_t and (P_t − P_{t−1}) ⊆ G_t; ``tga_turns``, 1.
+
+    Examples
+    --------
+    >>> from dialogeval.metrics.states import pair_states_from_lists
+    >>> a, b = ("hotel", "area", "north"), ("hotel", "stars", "4")
+    >>> count_turn_goal(pair_states_from_lists([{a}, {a}], [{a}, {a, b}]))["tga_right"].tolist()
+    [1, 0]
+    """
     right = turn_goal_right(pair).astype("int64")
     return pd.DataFrame({"tga_right": right, "tga_turns": np.ones(len(pair), "int64")}, index=pair.index)
 
@@ -62,6 +70,14 @@ def count_flexible(pair: StatePair) -> pd.DataFrame:
     pandas.DataFrame
         ``fga_turns``, 1, and ``fga_sum@λ``: 1 where P = G; else 0 where the turn itself errs; else
         1 − exp(−λ·d), d turns after the last turn that scored 0.
+
+    Examples
+    --------
+    >>> from dialogeval.metrics.states import pair_states_from_lists
+    >>> a, b = ("hotel", "area", "north"), ("hotel", "stars", "4")
+    >>> counts = count_flexible(pair_states_from_lists([set(), set(), set()], [{a}, {a}, {a}]))
+    >>> counts["fga_sum@0.5"].round(3).tolist()
+    [0.0, 0.393, 0.632]
     """
     n = len(pair)
     exact = (pair.per_turn(pair.gold, ~pair.gold_in_pred) == 0) & (
@@ -92,6 +108,13 @@ def count_changes(pair: StatePair) -> pd.DataFrame:
     pandas.DataFrame
         ``gca_correct``, ``gca_wrong``, ``gca_missed``, ``gca_overpredicted``. A slot seen earlier
         on a side and absent now has the value "none" on that side.
+
+    Examples
+    --------
+    >>> from dialogeval.metrics.states import pair_states_from_lists
+    >>> a, b = ("hotel", "area", "north"), ("hotel", "stars", "4")
+    >>> count_changes(pair_states_from_lists([{a}, {a, b}], [{a}, {a}])).sum().tolist()
+    [1, 0, 0, 1]
     """
     run, turn, gold, pred, gold_seen, pred_seen = _slot_histories(pair)
     starts = np.r_[True, np.diff(run) != 0] if len(run) else np.zeros(0, bool)
@@ -174,7 +197,14 @@ def _values(pair: StatePair, side: Triples, spot: np.ndarray) -> np.ndarray:
 
 
 def granular_change_accuracy(sums: Sums) -> Any:
-    """Weighted harmonic mean of value and label precision and recall of changes, α = 10/11."""
+    """Weighted harmonic mean of value and label precision and recall of changes, α = 10/11.
+
+    Examples
+    --------
+    >>> sums = {"gca_correct": 3.0, "gca_wrong": 1.0, "gca_missed": 0.0, "gca_overpredicted": 0.0}
+    >>> round(float(granular_change_accuracy(sums)), 4)
+    0.7674
+    """
     correct, wrong = np.asarray(sums["gca_correct"], float), np.asarray(sums["gca_wrong"], float)
     p, r = correct + wrong + sums["gca_overpredicted"], correct + wrong + sums["gca_missed"]
     parts = [ratio(correct, p), ratio(correct, r), ratio(correct + wrong, p), ratio(correct + wrong, r)]

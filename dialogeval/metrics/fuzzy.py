@@ -36,6 +36,13 @@ def count_fuzzy(pair: StatePair) -> pd.DataFrame:
         ``fuzzy_turns``, 1; ``fuzzy_exact``, equal slot sets and all values match; ``fuzzy_tp``,
         predicted slots with a matching gold value; ``fuzzy_fp``, all other predicted slots;
         ``fuzzy_fn``, gold slots without a matching prediction.
+
+    Examples
+    --------
+    >>> from dialogeval.metrics.states import pair_states_from_lists
+    >>> gold, pred = {("hotel", "name", "acorn guest house")}, {("hotel", "name", "the acorn guest house")}
+    >>> count_fuzzy(pair_states_from_lists([pred], [gold]))["fuzzy_tp"].tolist()
+    [1]
     """
     gold_key, pred_key = pair.slot_key(pair.gold), pair.slot_key(pair.pred)
     both = pd.DataFrame({"key": gold_key, "gold": pair.gold.value}).merge(

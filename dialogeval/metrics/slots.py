@@ -30,6 +30,13 @@ def count_slot_errors(pair: StatePair) -> pd.DataFrame:
     pandas.DataFrame
         By turn: ``ontology_slots``, ``slots_missed`` (gold triples that were not predicted) and
         ``slots_wrong`` (predicted triples that are not gold, unless their slot is missed already).
+
+    Examples
+    --------
+    >>> from dialogeval.metrics.states import pair_states_from_lists
+    >>> a, b = ("hotel", "area", "north"), ("hotel", "stars", "4")
+    >>> count_slot_errors(pair_states_from_lists([{b}], [{a}], n_slots=30)).to_dict("records")
+    [{'ontology_slots': 30, 'slots_missed': 1, 'slots_wrong': 1}]
     """
     missed = pair.gold.take(~pair.gold_in_pred)
     wrong = pair.pred.take(~pair.pred_in_gold)
@@ -51,7 +58,15 @@ def slot_accuracy(sums: Sums) -> np.ndarray:
 
 
 def count_average_goal(pair: StatePair) -> pd.DataFrame:
-    """Count by turn: ``aga_sum`` = |P∩G| / |G|, and ``aga_turns``, 1 where G is not empty."""
+    """Count by turn: ``aga_sum`` = |P∩G| / |G|, and ``aga_turns``, 1 where G is not empty.
+
+    Examples
+    --------
+    >>> from dialogeval.metrics.states import pair_states_from_lists
+    >>> a, b = ("hotel", "area", "north"), ("hotel", "stars", "4")
+    >>> count_average_goal(pair_states_from_lists([{a}, set()], [{a, b}, set()])).to_dict("records")
+    [{'aga_sum': 0.5, 'aga_turns': 1}, {'aga_sum': 0.0, 'aga_turns': 0}]
+    """
     size = pair.per_turn(pair.gold)
     share = ratio(pair.per_turn(pair.gold, pair.gold_in_pred), size)
     return pd.DataFrame({"aga_sum": share, "aga_turns": (size > 0).astype("int64")}, index=pair.index)
@@ -62,6 +77,13 @@ def count_relative_slots(pair: StatePair) -> pd.DataFrame:
 
     M counts gold slots that the prediction lacks, W predicted triples that are not gold; a turn with
     both states empty scores 0, as its authors define it.
+
+    Examples
+    --------
+    >>> from dialogeval.metrics.states import pair_states_from_lists
+    >>> a, b = ("hotel", "area", "north"), ("hotel", "stars", "4")
+    >>> count_relative_slots(pair_states_from_lists([{a}], [{a, b}]))["rsa_sum"].tolist()
+    [0.5]
     """
     gold, pred = distinct(pair.slot_key(pair.gold)), distinct(pair.slot_key(pair.pred))
     width = max(len(pair.slots), 1)
