@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
-from ..delex import slot_placeholder
 from ..exceptions import UnknownNameError, UsageError
 from ..metrics import ratio
 from ..metrics.goal import goal_labels
@@ -20,6 +20,7 @@ from ..metrics.text import TEXT_METRICS, bleu_counts
 from ..metrics.tokens import splitter
 from ..placeholders import canonicalize_placeholders
 from ..scoring import Scores
+from ..slot_names import slot_placeholder
 from .groups import corpus_of
 from .texts import turn_table
 
@@ -125,8 +126,8 @@ def missed(scores: Scores) -> pd.DataFrame:
     >>> own = table("responses", [("d", 0, "call NAME in the AREA")])
     >>> mine = Predictions("mine", turns=turns[["dialogue_id", "turn"]], responses=own)
     >>> found = missed(score(Corpus("toy", family="pairs", turns=turns), mine, "lai2019", resamples=0))
-    >>> found.loc[0, ["missed_words", "missed_4grams", "missed_placeholders", "extra_placeholders"]].tolist()
-    ['PHONE / now', 3, 'PHONE', 'NAME']
+    >>> found.loc[0, ["missed_words", "missed_placeholders", "extra_placeholders"]].tolist()
+    ['PHONE / now', 'PHONE', 'NAME']
     """
     table = turn_table(scores)
     split = splitter(scores.protocol.tokenizer)
@@ -207,7 +208,7 @@ def _ordered(groups: pd.Series, by: str) -> list:
 
 
 def _length_names() -> list[str]:
-    inner = [f"{low + 1}–{high}" for low, high in zip(_LENGTHS, _LENGTHS[1:], strict=False)]
+    inner = [f"{low + 1}–{high}" for low, high in pairwise(_LENGTHS)]
     return ["0", *inner, f"over {_LENGTHS[-1]}"]
 
 
@@ -230,7 +231,7 @@ def _requested(scores: Scores) -> dict[str, set[str]]:
 
 def _canonical(domain: str, slot: str) -> str | None:
     name = slot_placeholder(domain, slot)
-    return canonicalize_placeholders([f"[value_{name}]"])[0][0].strip() or None if name else None
+    return canonicalize_placeholders([name])[0][0].strip() or None if name else None
 
 
 def _grams(tokens: list[str], order: int = 4) -> Counter[tuple[str, ...]]:
