@@ -81,6 +81,13 @@ def check_missing_as_empty(
     Returns
     -------
     Verdict
+
+    Examples
+    --------
+    >>> from dialogeval import as_predictions, load_corpus
+    >>> gold = load_corpus("sample/multiwoz")
+    >>> check_missing_as_empty(1.0, gold, as_predictions(gold), "trade").right
+    True
     """
     empty = score(gold, partial, protocol, missing="empty", resamples=0)
     skip = score(gold, partial, protocol, missing="skip", resamples=0)
@@ -113,6 +120,14 @@ def check_largest_step(answer: object, gold: Corpus, tracker: Predictions, steps
     Returns
     -------
     Verdict
+
+    Examples
+    --------
+    >>> from dialogeval import load_corpus
+    >>> from dialogeval.example_trackers import disguise
+    >>> gold = load_corpus("sample/multiwoz")
+    >>> check_largest_step("upper", gold, disguise(gold), ["space:strip", "time:hhmm"])
+    Not yet. Give one of space:strip, time:hhmm, as a string.
     """
     if answer is ...:
         return unanswered()
@@ -146,6 +161,14 @@ def check_steps_found(answer: object, gold: Corpus, tracker: Predictions) -> Ver
     -------
     Verdict
         A step that drops filled gold slots is refused: it would win by looking away.
+
+    Examples
+    --------
+    >>> from dialogeval import load_corpus
+    >>> from dialogeval.example_trackers import disguise
+    >>> gold = load_corpus("sample/multiwoz")
+    >>> check_steps_found(("space:strip", "case:lower", "time:hhmm", "dontcare:unify"), gold, disguise(gold)).right
+    True
     """
     if answer is ...:
         return unanswered()

@@ -9,20 +9,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
-from typing import Any
 
 import pandas as pd
 
 from .database import load_database
 from .exceptions import DialogevalError, UsageError
-from .metrics.offers import active_domains, offers_table
+from .metrics.offers import TaskPair, active_domains, offers_table
 from .metrics.richness import RICHNESS_METRICS
-from .metrics.task import LEADERBOARD
+from .metrics.task import LEADERBOARD, RATE_DOMAINS
 from .protocols import PROTOCOLS
 from .scoring import SEED, Scores, score
-from .tables import Corpus, Predictions
+from .tables import Corpus, Predictions, table
 
-__all__ = ["LEADERBOARD_PROTOCOL", "beside_published", "follow_dialogue", "leaderboard", "task_scores"]
+__all__ = [
+    "LEADERBOARD_PROTOCOL",
+    "active_from_placeholders",
+    "beside_published",
+    "failed_dialogues",
+    "follow_dialogue",
+    "leaderboard",
+    "task_scores",
+]
 
 #: What the public leaderboard lists, without the scores of states.
 LEADERBOARD_PROTOCOL = replace(
@@ -108,9 +115,7 @@ def follow_dialogue(scores: Scores, dialogue_id: str) -> pd.DataFrame:
     >>> follow_dialogue(task_scores(gold, mine)[0], "smp0161")["attraction: offer"].iloc[-1] > 0
     np.True_
     """
-    pair = scores.pairs.get("task")
-    if pair is None:
-        raise UsageError(f"protocol {scores.protocol.name} has no Inform", mend="score under mwzeval")
+    pair = _task_pair_of(scores)
     places = [i for i, name in enumerate(pair.dialogue_id) if name == dialogue_id]
     if not places:
         raise UsageError(f"dialogue {dialogue_id} was not scored")
@@ -136,6 +141,36 @@ def follow_dialogue(scores: Scores, dialogue_id: str) -> pd.DataFrame:
             row[f"{item['domain']}: given"] = item["provided"]
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def failed_dialogues(scores: Scores) -> pd.DataFrame:
+    """Return the domains of dialogues that fail, with what was offered and what was missed.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of `task_scores`, or of protocol ``mwzeval``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows of `dialogeval.metrics.offers.offers_table` that are not matched, or lack a requested item.
+
+    Raises
+    ------
+    UsageError
+        Scores without Inform.
+
+    Examples
+    --------
+    >>> from dialogeval import load_corpus, load_predictions
+    >>> mine = load_predictions("sample/predictions/multiwoz/generator_template.json.gz")
+    >>> failed = failed_dialogues(task_scores(load_corpus("sample/multiwoz"), mine)[0])
+    >>> bool((~failed["matched"] | (failed["missed"] != "")).all())
+    True
+    """
+    offers = offers_table(_task_pair_of(scores))
+    return offers[~offers["matched"] | (offers["missed"] != "")].reset_index(drop=True)
 
 
 def leaderboard() -> pd.DataFrame:
@@ -186,14 +221,46 @@ def beside_published(scored: dict[str, Scores]) -> pd.DataFrame:
         if name in published.index
         for column, key in _COLUMNS.items()
     ]
-    table = pd.DataFrame(rows, columns=["system", "score", "ours", "published"])
-    return table.assign(difference=table["ours"] - table["published"]).set_index(["system", "score"])
+    both = pd.DataFrame(rows, columns=["system", "score", "ours", "published"])
+    return both.assign(difference=both["ours"] - both["published"]).set_index(["system", "score"])
+
+
+def active_from_placeholders(predictions: Predictions) -> Predictions:
+    """Return the predictions with active domains read off their placeholders: ``[hotel_name]``, hotel.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        With responses.
+
+    Returns
+    -------
+    Predictions
+
+    Raises
+    ------
+    UsageError
+        No responses.
+
+    Examples
+    --------
+    >>> own = table("responses", [("d", 0, "[hotel_name] is in the [value_area]")])
+    >>> active_from_placeholders(Predictions("a", responses=own)).active_domains["domain"].tolist()
+    ['hotel']
+    """
+    if predictions.responses is None:
+        raise UsageError(f"{predictions.name} holds no responses")
+    pattern = rf"\[({'|'.join(RATE_DOMAINS)})_"
+    found = predictions.responses.set_index(["dialogue_id", "turn"])["response"].str.extractall(pattern)
+    names = found[0].rename("domain").reset_index(["dialogue_id", "turn"]).drop_duplicates()
+    active = table("active_domains", {c: names[c].tolist() for c in ("dialogue_id", "turn", "domain")})
+    return replace(predictions, active_domains=active, path="", format="")
 
 
 # Helpers ------------------------------------------------------------------------------------------
 
 
-def _active_by_turn(pair: Any, dialogue_id: str, places: Sequence[int]) -> list[str]:
+def _active_by_turn(pair: TaskPair, dialogue_id: str, places: Sequence[int]) -> list[str]:
     if pair.active is not None:
         own = pair.active[pair.active["dialogue_id"] == dialogue_id]
         return [", ".join(own.loc[own["turn"] == pair.turn[i], "domain"]) for i in places]
@@ -202,3 +269,10 @@ def _active_by_turn(pair: Any, dialogue_id: str, places: Sequence[int]) -> list[
     for turn, domain, slot, value in own[["turn", "domain", "slot", "value"]].itertuples(index=False):
         states.setdefault(turn, {}).setdefault(domain, {})[slot] = value
     return [domain or "" for domain in active_domains(states.get(pair.turn[i], {}) for i in places)]
+
+
+def _task_pair_of(scores: Scores) -> TaskPair:
+    pair = scores.pairs.get("task")
+    if pair is None:
+        raise UsageError(f"protocol {scores.protocol.name} has no Inform", mend="score under mwzeval")
+    return pair

@@ -72,6 +72,11 @@ def known_values(corpus: Corpus, home: str | os.PathLike[str] | None = None) -> 
         ontology.
     str
         Which of the two it was.
+
+    Examples
+    --------
+    >>> known_values(load_corpus("sample/multiwoz"))[1]
+    'the validation split'
     """
     try:
         other = load_corpus(corpus.name, split="val", home=home)

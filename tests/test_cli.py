@@ -182,7 +182,7 @@ def turn(**fields: object) -> str:
         ('{"smp0163": [{"response": "a"}], "smp0163": []}', "key 'smp0163' stands twice in one object"),
         (turn(response="hello"), "have no prediction"),
         ('{"nobody": [{"response": "a"}]}', "none of the 1 dialogues is in sample/multiwoz/test"),
-        (json.dumps({"smp0163": [{"response": "a"}] * 200}), "dialogue smp0163: too many turns: expected"),
+        (json.dumps({"smp0163": [{"response": "a"}] * 200}), "too many turns: expected"),
     ],
 )
 def test_bad_predictions(

@@ -1,0 +1,152 @@
+"""Figures of lesson 6: numbers called BLEU-4, diversity by amount of text, runs of a random evaluator.
+
+In: small tables of `dialogeval.bleu_variants` and `dialogeval.pitfalls_texts`. Out: axes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ..exceptions import UsageError
+from .base import COLOURS, FILLS, INK, finish, legend, listing, new_axes, number, plain, row_height, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["bleu_numbers", "diversity_by_amount", "repeated_runs"]
+
+
+def bleu_numbers(table: pd.DataFrame, title: str = "", ax: Axes | None = None) -> Axes:
+    """Draw every number that is called BLEU-4 as a bar: definitions plain, slips hatched.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `dialogeval.bleu_variants.bleu_numbers` returns it.
+    title : str, optional
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    UsageError
+        No rows.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"kind": ["definition", "slip"], "value": [12.0, 30.0]}, index=["corpus", "letters"])
+    >>> [text.get_text() for text in bleu_numbers(rows).texts]
+    ['12.0', '30.0']
+    """
+    if table.empty:
+        raise UsageError("table", expected="at least one number", got="an empty table")
+    place = "below" if ax is None else "inside"
+    title = title or "Numbers called BLEU-4"
+    looks = {"definition": ("choice of definition", *FILLS[0]), "slip": ("slip without an error", *FILLS[1])}
+    with style():
+        ax = new_axes(ax, width=8.0, height=row_height(len(table)) + 0.5)
+        places = np.arange(len(table))
+        for kind, (label, colour, hatch) in looks.items():
+            here = (table["kind"] == kind).to_numpy()
+            ax.barh(
+                places[here], table["value"].to_numpy(dtype=float)[here], color=colour, hatch=hatch,
+                edgecolor=INK, linewidth=0.5, height=0.62, label=label,
+            )  # fmt: skip
+        for spot, value in zip(places, table["value"], strict=True):
+            ax.annotate(
+                number(value, "per cent"), (value, spot), (5, 0), textcoords="offset points", va="center"
+            )
+        ax.set_yticks(places, [plain(i, 52) for i in table.index])
+        ax.invert_yaxis()
+        ax.set_xlim(0, max(float(table["value"].max()) * 1.15, 1.0))
+        ax.grid(axis="x")
+        legend(ax, 2, place)
+        said = [
+            (f"{i} ({kind})", number(value, "per cent"))
+            for i, kind, value in zip(table.index, table["kind"], table["value"], strict=True)
+        ]
+        return finish(ax, title, "per cent", "", f"Bar chart, {title}, per cent: {listing(said, 20)}.")
+
+
+def diversity_by_amount(table: pd.DataFrame, title: str = "", ax: Axes | None = None) -> Axes:
+    """Draw D-1 and D-2 over the number of tokens.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `dialogeval.pitfalls_texts.by_amount` returns it.
+    title : str, optional
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from dialogeval.pitfalls_texts import by_amount
+    >>> [line.get_label() for line in diversity_by_amount(by_amount(["a b", "a c"], [0.5, 1])).lines]
+    ['D-1', 'D-2']
+    """
+    title = title or "Diversity by amount of text"
+    tokens = table["tokens"].to_numpy(dtype=float)
+    with style():
+        ax = new_axes(ax)
+        for key, mark, line, colour in (("D-1", "o", "-", "blue"), ("D-2", "s", "--", "orange")):
+            ax.plot(tokens, table[key], marker=mark, linestyle=line, color=COLOURS[colour], label=key)
+        ax.set_ylim(0)
+        ax.grid(axis="y")
+        ax.legend()
+        said = [
+            (f"{int(n):,} tokens", f"D-1 {row['D-1']:.1f}, D-2 {row['D-2']:.1f}")
+            for n, (_, row) in zip(tokens, table.iterrows(), strict=True)
+        ]
+        alt = f"Line chart, {title}, per cent: {'; '.join(' '.join(pair) for pair in said)}."
+        return finish(ax, title, "tokens of the responses", "distinct n-grams (per cent)", alt)
+
+
+def repeated_runs(runs: pd.Series, fixed: float, title: str = "", ax: Axes | None = None) -> Axes:
+    """Draw the score of one file in several runs of an evaluator that draws, and of one that does not.
+
+    Parameters
+    ----------
+    runs : pandas.Series
+        Per cent, by seed.
+    fixed : float
+        Per cent, without chance.
+    title : str, optional
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> repeated_runs(pd.Series([70.0, 75.0]), 68.0).get_xlabel()
+    'run'
+    """
+    title = title or "One file, several runs"
+    with style():
+        ax = new_axes(ax, height=3.2)
+        spots = np.arange(1, len(runs) + 1)
+        ax.plot(
+            spots, runs.to_numpy(dtype=float), "o", color=COLOURS["blue"], label="a venue drawn at random"
+        )
+        ax.axhline(fixed, color=INK, linestyle="--", linewidth=1, label="all venues have to fit (no chance)")
+        low, high = min(runs.min(), fixed), max(runs.max(), fixed)
+        ax.set_ylim(low - 0.4 * (high - low) - 1, high + 0.9 * (high - low) + 1)
+        ax.set_xticks(spots[:: max(len(spots) // 10, 1)])
+        ax.grid(axis="y")
+        ax.legend(loc="upper right", ncols=2)
+        alt = (
+            f"Dot chart, {title}: {len(runs)} runs from {runs.min():.1f} to {runs.max():.1f} per cent; "
+            f"without chance {fixed:.1f}."
+        )
+        return finish(ax, title, "run", "per cent of dialogues", alt)

@@ -1,0 +1,385 @@
+"""Lessons 3 and 6 and the report on generation: figures, helpers, exercises, runs on other corpora."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from math import exp
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+from nltk.translate.bleu_score import SmoothingFunction, corpus_bleu, sentence_bleu
+from test_notebooks import check_run, outputs, read, run, words_of
+
+import dialogeval as de
+from dialogeval import bleu_variants, example_generators, leaderboard, pitfalls_texts, plots
+from dialogeval import exercises_texts as exercises
+from dialogeval.breakdowns import responses as groups
+from dialogeval.breakdowns import turn_table
+from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.plots import pitfalls as figures
+
+FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
+SCORES, PITFALLS, REPORT = "03_generation_scores", "06_pitfalls_of_generation", "report_generation"
+LINES = ["see you", "see you", "see you", "how about NAME"]
+PAIR = ("how about NAME ? NAME is nice", "how about NAME ? it is in the AREA")
+GENERATED = [["how about NAME ?", "NAME is PRICE"], ["TRAINID leaves at TIME"]]
+EXPECTED = [["NAME in the AREA ?", "call PHONE"], ["TRAINID leaves at TIME", "it is PRICE"]]
+DIALOGUE = ["which AREA do you like ?", "NAME is a nice place .", "call PHONE ."]
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return de.load_corpus("sample/multiwoz")
+
+
+@pytest.fixture(scope="module")
+def systems(corpus):
+    return example_generators.example_generators(corpus)
+
+
+@pytest.fixture(scope="module")
+def scores(corpus, systems):
+    return de.score(corpus, systems["generator_bland"], "lai2019", resamples=0)
+
+
+@pytest.fixture(scope="module")
+def task(corpus, systems):
+    return leaderboard.task_scores(corpus, systems["generator_template"])[0]
+
+
+# Groups of responses, and what was missed ------------------------------------------------------
+
+
+def test_groups_are_the_corpus_bleu_of_their_turns(scores):
+    table = turn_table(scores)
+    by = groups.response_groups(scores, "length")
+    part = table[table["response_length"].between(6, 10)]
+    expected = 100 * corpus_bleu(
+        [[t.split()] for t in part["reference"]], [t.split() for t in part["response"]]
+    )
+    assert by.loc["6–10", "turns"] == len(part)
+    assert by.loc["6–10", "bleu_4"] == pytest.approx(expected)
+    assert by.loc["all", "bleu_4"] == pytest.approx(scores["bleu_4"])
+    assert by["turns"].iloc[:-1].sum() == by.loc["all", "turns"]
+
+
+def test_groups_by_turn_domain_and_act_count_turns(corpus, scores):
+    turns = groups.response_groups(scores, "turn")
+    assert turns.loc["0", "turns"] == len(corpus.dialogues)
+    own = corpus.acts[corpus.acts["speaker"] == "system"]
+    for by in ("domain", "act"):
+        counted = own.groupby(own[by].str.lower()).apply(
+            lambda d: len(d[["dialogue_id", "turn"]].drop_duplicates())
+        )
+        found = groups.response_groups(scores, by)["turns"].drop(["all", "none"], errors="ignore")
+        assert found.to_dict() == counted.to_dict()
+    with pytest.raises(UnknownNameError, match="grouping"):
+        groups.response_groups(scores, "colour")
+
+
+def test_groups_without_acts(corpus, systems):
+    bare = replace(corpus, acts=corpus.acts.iloc[:0])
+    scored = de.score(bare, systems["generator_bland"], "lai2019", resamples=0)
+    with pytest.raises(UsageError, match="no dialogue acts"):
+        groups.response_groups(scored, "act")
+    assert groups.missed(scored)["missed_words"].str.len().max() > 0
+
+
+def test_missed_against_sets(corpus, scores):
+    rows = groups.missed(scores)
+    for row in rows.sample(60, random_state=1).itertuples():
+        names = [
+            {w for w in text.split() if re.fullmatch("[A-Z]{2,}", w)}
+            for text in (row.reference, row.response)
+        ]
+        assert set(row.missed_placeholders.split()) == names[0] - names[1]
+        assert set(row.extra_placeholders.split()) == names[1] - names[0]
+        assert set(row.missed_requests.split()) <= names[0] - names[1]
+        wanted = row.reference.split()
+        missing = [w for w in row.missed_words.split() if w != "/"]
+        left = list(wanted)
+        for word in row.response.split():
+            if word in left:
+                left.remove(word)
+        assert sorted(missing) == sorted(left)
+    assert (rows["missed_requests"] != "").any()
+    perfect = groups.missed(
+        de.score(corpus, example_generators.gold_responses(corpus), "lai2019", resamples=0)
+    )
+    assert (perfect[["missed_words", "missed_placeholders", "extra_placeholders"]] == "").all(axis=None)
+    assert perfect["missed_4grams"].sum() == 0
+
+
+# Leaderboard ----------------------------------------------------------------------------------
+
+
+def test_story_ends_as_the_score_does(task):
+    from dialogeval.metrics.offers import offers_table
+
+    offers = offers_table(task.pairs["task"])
+    for name in offers["dialogue_id"].unique()[:8]:
+        last = leaderboard.follow_dialogue(task, name).iloc[-1]
+        for row in offers[offers["dialogue_id"] == name].itertuples():
+            assert last[f"{row.domain}: offer"] == row.offered
+            assert last[f"{row.domain}: given"] == row.provided
+    with pytest.raises(UsageError, match="was not scored"):
+        leaderboard.follow_dialogue(task, "nowhere")
+
+
+def test_failed_dialogues_are_those_without_success(task):
+    failed = leaderboard.failed_dialogues(task)
+    ids = set(task.pairs["task"].dialogue_id)
+    assert 100 * (1 - failed["dialogue_id"].nunique() / len(ids)) == pytest.approx(task["success"])
+
+
+def test_task_scores_say_why_not(corpus, scores):
+    for name in ("sample/crosswoz_en", "sample/multiwoz_zh"):
+        other = de.load_corpus(name)
+        none, why = leaderboard.task_scores(other, example_generators.gold_responses(other))
+        assert none is None and "left out" in why and name in why
+    with pytest.raises(UsageError, match="no Inform"):
+        leaderboard.failed_dialogues(scores)
+
+
+def test_published_rows_are_facts(real_cases):
+    import json
+
+    cases = json.loads((real_cases / "responses" / "expected.json").read_text())
+    table = leaderboard.leaderboard()
+    assert set(table.index) == set(cases)
+    for name, row in table.iterrows():
+        assert row.tolist() == [float(v) for v in cases[name]["published"].values()]
+
+
+# What lesson 6 shows --------------------------------------------------------------------------
+
+
+def test_bleu_numbers_against_nltk(scores):
+    pair = scores.pairs["text"]
+    said, wanted = list(pair.responses), list(pair.references)
+    numbers = bleu_variants.bleu_numbers(scores)["value"]
+    letters = 100 * corpus_bleu([[w] for w in wanted], said)
+    assert numbers["strings passed where tokens are meant"] == pytest.approx(letters)
+    smooth = SmoothingFunction()
+    for method in (smooth.method1, smooth.method2):
+        each = [
+            sentence_bleu([w.split()], s.split(), smoothing_function=method)
+            for s, w in zip(said, wanted, strict=True)
+        ]
+        expected = 100 * float(np.mean(each))
+        assert numbers[f"sentence mean, smoothing {method.__name__}"] == pytest.approx(expected)
+    own = bleu_variants.short_responses(scores)
+    assert own["BLEU-4, as NLTK counts it"] == pytest.approx(scores["bleu_4"])
+    assert own["turns shorter than four tokens"] == sum(len(t.split()) < 4 for t in said) > 0
+    assert own["BLEU-4, as counted"] > own["BLEU-4, as NLTK counts it"]
+
+
+def test_placeholders_first_keeps_the_goal_scores(corpus, systems):
+    before = de.score(corpus, systems["generator_template"], "lai2019", resamples=0)
+    after = de.score(
+        corpus, pitfalls_texts.placeholders_first(systems["generator_template"]), "lai2019", resamples=0
+    )
+    for key in ("goal_precision", "goal_recall", "goal_f1"):
+        assert after[key] == pytest.approx(before[key])
+    turns = [pitfalls_texts.slots_of_turn(s)["f1"] for s in (before, after)]
+    assert turns[1] < turns[0] / 2
+
+
+def test_random_inform_differs_by_seed_and_is_at_least_the_strict_rule(task):
+    drawn = pitfalls_texts.random_inform(task, 12)
+    assert drawn.min() < drawn.max()
+    assert drawn.min() >= task["inform"] - 1e-9, "what fits altogether fits whichever is drawn"
+    again = pitfalls_texts.random_inform(task, 12)
+    pd.testing.assert_series_equal(drawn, again)
+
+
+def test_active_domains_from_placeholders(systems):
+    named = leaderboard.active_from_placeholders(systems["generator_verbose"]).active_domains
+    own = systems["generator_verbose"].responses
+    first = own[own["response"].str.contains(r"\[train_")].iloc[0]
+    here = named[(named["dialogue_id"] == first["dialogue_id"]) & (named["turn"] == first["turn"])]
+    assert "train" in here["domain"].tolist()
+
+
+def test_made_up_generators():
+    other = de.load_corpus("sample/crosswoz_en")
+    assert list(example_generators.example_generators(other)) == ["one turn ahead", "gold"]
+    with pytest.raises(UsageError, match="responses"):
+        example_generators.with_responses(example_generators.gold_responses(other), ["a"])
+
+
+def test_figures_say_their_numbers(scores):
+    numbers = bleu_variants.bleu_numbers(scores)
+    assert "corpus, unsmoothed (definition) 9.1" in plots.alt_text(figures.bleu_numbers(numbers))
+    amount = pitfalls_texts.by_amount(["a b", "a c"], [0.5, 1])
+    assert "2 tokens D-1 100.0" in plots.alt_text(figures.diversity_by_amount(amount))
+    assert "2 runs from 70.0 to 75.0" in plots.alt_text(figures.repeated_runs(pd.Series([70.0, 75.0]), 60.0))
+    with pytest.raises(UsageError, match="at least one"):
+        figures.bleu_numbers(numbers.iloc[:0])
+
+
+# Exercises ------------------------------------------------------------------------------------
+
+
+def solutions(lesson: str) -> list[str]:
+    text = "\n".join(c.source for c in nbformat.read(FOLDER / f"{lesson}.ipynb", 4).cells)
+    return [
+        re.search(r"```python\n(.*?)```", part, re.S)[1]
+        for part in re.findall(r"<details>.*?</details>", text, re.S)
+    ]
+
+
+def solve(code: str, **names) -> object:
+    ast.parse(code)
+    space = {"exp": exp, **names}
+    exec(code, space)
+    return space["answer"]
+
+
+def test_printed_solutions_of_lesson_3(task):
+    from dialogeval.metrics.offers import offers_table
+
+    bleu, goal, lacking = solutions(SCORES)
+    assert exercises.check_bleu(solve(bleu), *PAIR).right
+    assert exercises.check_goal_f1(solve(goal), GENERATED, EXPECTED).right
+    offers = offers_table(task.pairs["task"])
+    failed = offers.loc[offers["missed"] != "", "dialogue_id"].iloc[0]
+    answer = solve(lacking, offers=offers, failed=failed)
+    assert answer and exercises.check_missed(answer, task, failed).right
+    assert "more" in exercises.check_missed(set(), task, failed).text
+    assert "nobody asked" in exercises.check_missed({("hotel", "SAUNA")}, task, failed).text
+    for wrong in (3, ["a"], "hotel"):
+        assert "pairs" in exercises.check_missed(wrong, task, failed).text
+    assert "sample/multiwoz" in exercises.check_missed(answer, None, failed).text
+
+
+def test_printed_solutions_of_lesson_6(scores):
+    place, diverse, batches = solutions(PITFALLS)
+    said = list(scores.pairs["text"].responses)
+    assert exercises.check_out_of_place(solve(place), DIALOGUE).right
+    assert exercises.check_diverse(solve(diverse, responses=said), said).right
+    assert exercises.check_batches(solve(batches), LINES, 2).right
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ((5 / 7 * 3 / 6) ** 0.5, "brevity penalty"),
+        (exp(-2 / 7) * 5 / 7, "BLEU-1"),
+        (exp(-2 / 7) * (5 / 7 + 3 / 6) / 2, "arithmetic"),
+        (exp(-2 / 7) * (6 / 7 * 3 / 6) ** 0.5, "clip"),
+        (exp(-2 / 7) * 5 / 7 * 3 / 6, "root"),
+        (0.9, "Count words"),
+        (..., "three dots"),
+    ],
+)
+def test_wrong_bleu(answer, why):
+    verdict = exercises.check_bleu(answer, *PAIR)
+    assert not verdict.right and why in verdict.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (3 / 6, "recall"),
+        (3 / 4, "precision"),
+        ((0.4 + 0.8) / 2, "harmless"),
+        (60, "per cent"),
+        (0.123, "Collect"),
+    ],
+)
+def test_wrong_goal_f1(answer, why):
+    verdict = exercises.check_goal_f1(answer, GENERATED, EXPECTED)
+    if why == "harmless":  # the mean over dialogues happens to be the micro average here
+        assert verdict.right
+    else:
+        assert not verdict.right and why in verdict.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (["hello"] * 3, "Goal F1 is 0.0"),
+        (DIALOGUE, "in their own turn"),
+        (["NAME"], "list of 3"),
+        ([1, 2, 3], "."),
+        (..., "three dots"),
+    ],
+)
+def test_wrong_place(answer, why):
+    verdict = exercises.check_out_of_place(answer, DIALOGUE)
+    assert not verdict.right and why in verdict.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (LINES, "What does the number"),
+        (["something new"], "not a single word"),
+        ("see you", "list"),
+        ([], "list"),
+        (..., "three dots"),
+    ],
+)
+def test_wrong_choice(answer, why):
+    verdict = exercises.check_diverse(answer, LINES)
+    assert not verdict.right and why.lower() in verdict.text.lower()
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"), [(3 / 5, "whole text"), (0.1, "For each batch"), (..., "three dots")]
+)
+def test_wrong_batches(answer, why):
+    verdict = exercises.check_batches(answer, LINES, 2)
+    assert not verdict.right and why in verdict.text
+
+
+# Runs -----------------------------------------------------------------------------------------
+
+
+def test_by_hand_and_library_agree_in_lesson_3():
+    text = "\n".join(words_of(output) for _, output in outputs(read(FOLDER / f"{SCORES}.ipynb")))
+    assert "largest difference between pencil and library is **0.000000**" in text
+
+
+@pytest.mark.parametrize("notebook", [SCORES, PITFALLS, REPORT])
+@pytest.mark.parametrize(
+    ("parameters", "language"),
+    [
+        ({"predictions": "sample/predictions/multiwoz/generator_bland.json.gz"}, "en"),
+        (
+            {
+                "corpus": "sample/multiwoz_zh",
+                "predictions": "sample/predictions/multiwoz_zh/baseline_nearest_neighbour.jsonl.gz",
+            },
+            "zh",
+        ),
+    ],
+)
+def test_runs_on_another_sample(notebook, parameters, language, tmp_path):
+    done = run(notebook, tmp_path, resamples=50, **parameters)
+    check_run(done, parameters.get("corpus", "sample/multiwoz"), language)
+
+
+@pytest.mark.parametrize("notebook", [SCORES, PITFALLS])
+def test_runs_without_predictions_on_crosswoz(notebook, tmp_path):
+    check_run(run(notebook, tmp_path, corpus="sample/crosswoz_en", resamples=50), "sample/crosswoz_en", "en")
+
+
+def test_lesson_3_rebuilds_the_leaderboard(tmp_path, real_data):
+    given = {"corpus": "multiwoz21", "predictions": "predictions/multiwoz/ubar", "data_home": str(real_data)}
+    text = check_run(run(SCORES, tmp_path, resamples=20, protocol="lai2019", **given), "multiwoz21", "en")
+    assert "**9** systems of the leaderboard are here" in text
+    assert "Inform **82.3**, Success **72.4**" in text
+    assert "rank correlation **0.983**" in text
+
+
+def test_lesson_6_on_a_published_system(tmp_path, real_data):
+    given = {"corpus": "multiwoz21", "predictions": "predictions/multiwoz/ubar", "data_home": str(real_data)}
+    text = check_run(run(PITFALLS, tmp_path, resamples=20, **given), "multiwoz21", "en")
+    assert "Success goes from 100.00 to **87.80**" in text
