@@ -38,7 +38,7 @@ def dialogue_sums(counts: pd.DataFrame) -> pd.DataFrame:
     --------
     >>> i = pd.MultiIndex.from_tuples([("a", 0), ("a", 1), ("b", 0)], names=["dialogue_id", "turn"])
     >>> dialogue_sums(pd.DataFrame({"n": [1, 1, 1]}, index=i))["n"].tolist()
-    [2, 1]
+    [2.0, 1.0]
     """
     codes, ids = pd.factorize(counts.index.get_level_values("dialogue_id"), sort=True)
     sums = {
@@ -126,8 +126,8 @@ def percentile_interval(values: np.ndarray, level: float = 0.95) -> tuple[float,
 
     Examples
     --------
-    >>> percentile_interval(np.arange(101.0))
-    (2.5, 97.5)
+    >>> [round(end, 6) for end in percentile_interval(np.arange(101.0))]
+    [2.5, 97.5]
     """
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)

@@ -136,7 +136,7 @@ def paper_sentence(scores: Scores) -> str:
 
 
 def show_table(table: pd.DataFrame, digits: int = 3, letters: int = 400) -> None:
-    """Display a table in a notebook with its texts in full and as text.
+    r"""Display a table in a notebook with its texts in full and as text.
 
     Parameters
     ----------
@@ -149,6 +149,11 @@ def show_table(table: pd.DataFrame, digits: int = 3, letters: int = 400) -> None
     Notes
     -----
     What the cells hold is escaped: markup, Markdown and formulas of the data appear letter by letter.
+
+    Examples
+    --------
+    >>> show_table(pd.DataFrame({"score": [0.12345]}))
+    {'text/html': ... 'text/plain': ' score\n 0.123'}
     """
     from IPython.display import display
 

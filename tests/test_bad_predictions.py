@@ -161,11 +161,11 @@ CONTENTS = [
     ),
     (
         lines({"turn": -1, "response": "a"}),
-        ", line 1: dialogue pmul1: turn: expected a whole number from 0, got a number -1",
+        ", line 1: dialogue pmul1: turn: expected a whole number from 0 to 99,999, got a number -1",
     ),
     (
         lines({"turn": True, "response": "a"}),
-        ", line 1: dialogue pmul1: turn: expected a whole number from 0, got a boolean True",
+        ", line 1: dialogue pmul1: turn: expected a whole number from 0 to 99,999, got a boolean True",
     ),
     (
         json.dumps({"a": {"0": {"b": {"c": "d"}}, "1": {}, "3": {}}}),
@@ -268,7 +268,7 @@ CONTENTS = [
     ("dialogue_id,response\npmul1,hi\n", ": no column turn, got the columns dialogue_id, response"),
     (
         "dialogue_id,turn,response\npmul1,first,hi\n",
-        ", row 1: dialogue pmul1: turn: expected a whole number from 0, got a string 'first'",
+        ", row 1: dialogue pmul1: turn: expected a whole number from 0 to 99,999, got a string 'first'",
     ),
     (
         'dialogue_id,turn,state\npmul1,0,"""hotel"""\n',

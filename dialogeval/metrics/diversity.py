@@ -187,7 +187,14 @@ def _spread(inverse: np.ndarray, codes: np.ndarray, lengths: np.ndarray) -> tupl
 def count_types(
     name: str, items: np.ndarray, dialogue: np.ndarray, n_dialogues: int
 ) -> dict[str, np.ndarray]:
-    """Count items, first occurrences of types and types of its own, by dialogue."""
+    """Count items, first occurrences of types and types of its own, by dialogue.
+
+    Examples
+    --------
+    >>> counts = count_types("x", np.array([7, 7, 8]), np.array([0, 1, 1]), 2)
+    >>> {name: column.tolist() for name, column in counts.items()}
+    {'x_total': [1, 2], 'x_types': [1, 1], 'x_types_own': [0, 1]}
+    """
     width = max(n_dialogues, 1)
     seen = pd.unique(items.astype(np.int64) * width + dialogue)
     types, owners = seen // width, seen % width
