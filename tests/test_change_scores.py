@@ -34,7 +34,7 @@ slots = st.tuples(st.sampled_from("ab"), st.sampled_from(["area", "name", "día"
 values = st.sampled_from(["x", "y", "north side inn", "the north side inn"])
 state = st.dictionaries(slots, values, max_size=5).map(lambda d: {(*slot, v) for slot, v in d.items()})
 dialogues = st.lists(st.lists(st.tuples(state, state), min_size=1, max_size=7), min_size=1, max_size=5)
-few = settings(max_examples=25)
+few = settings(max_examples=12)
 
 
 def pair_of(rows: slow.Dialogues, n_slots: int = 10) -> StatePair:

@@ -162,7 +162,7 @@ dialogues = st.dictionaries(
     st.sampled_from(["d1", "d2", "d3"]), st.lists(st.tuples(state, state), min_size=1, max_size=4), min_size=2
 )
 anywhere = st.sampled_from(ANYWHERE)
-few = settings(max_examples=40)
+few = settings(max_examples=20)
 AFTERWARDS = (count_changes, count_flexible, count_turn_goal)
 
 
