@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
+from typing import Any
 
 import pandas as pd
 
@@ -119,7 +120,7 @@ def follow_dialogue(scores: Scores, dialogue_id: str) -> pd.DataFrame:
     places = [i for i, name in enumerate(pair.dialogue_id) if name == dialogue_id]
     if not places:
         raise UsageError(f"dialogue {dialogue_id} was not scored")
-    own = {
+    own: dict[str, Any] = {
         name: frame[frame["dialogue_id"] == dialogue_id]
         for name, frame in (("states", pair.states), ("goals", pair.goals), ("bookings", pair.bookings))
     }
@@ -216,7 +217,7 @@ def beside_published(scored: dict[str, Scores]) -> pd.DataFrame:
     """
     published = leaderboard()
     rows = [
-        (name, column, float(scores[key]), float(published.loc[name, column]))
+        (name, column, float(scores[key]), float(published[column].loc[name]))
         for name, scores in scored.items()
         if name in published.index
         for column, key in _COLUMNS.items()
