@@ -19,7 +19,7 @@ import pandas as pd
 from . import paper_tables
 from .exceptions import CoverageError, UnknownNameError, UsageError
 from .protocols import Protocol
-from .resampling import dialogue_sums, percentile_interval
+from .resampling import all_dialogue_sums, percentile_interval
 from .scoring import RESAMPLES, SEED, Scores, score
 from .significance import holm, maximal_groups, p_value, paired_bootstrap, randomisation
 from .tables import Corpus, Predictions
@@ -314,7 +314,7 @@ def _test_pairs(
     families: dict[tuple, list] = {}
     for metric in metrics:
         families.setdefault(tuple(dict.fromkeys(part.counts for part in metric.sources)), []).append(metric)
-    sums = {name: {f: dialogue_sums(frame) for f, frame in s.counts.items()} for name, s in scores.items()}
+    sums = {name: all_dialogue_sums(s.counts) for name, s in scores.items()}
     for functions, family in families.items():
         values = {m.key: m.value for m in family if m.resample == "bootstrap"}
         for a, b in combinations(scores, 2):

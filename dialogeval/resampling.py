@@ -8,6 +8,7 @@ bootstrap of R resamples is the product of an (R, dialogues) matrix of draw coun
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,14 @@ import pandas as pd
 from .metrics import Metric
 from .metrics.diversity import delete_one_sums
 
-__all__ = ["bootstrap", "dialogue_sums", "draw_counts", "jackknife", "percentile_interval"]
+__all__ = [
+    "all_dialogue_sums",
+    "bootstrap",
+    "dialogue_sums",
+    "draw_counts",
+    "jackknife",
+    "percentile_interval",
+]
 
 #: Draws held in memory at once; bounds the memory of large test sets, and never changes a draw.
 BLOCK = 4_000_000
@@ -40,12 +48,38 @@ def dialogue_sums(counts: pd.DataFrame) -> pd.DataFrame:
     >>> dialogue_sums(pd.DataFrame({"n": [1, 1, 1]}, index=i))["n"].tolist()
     [2.0, 1.0]
     """
-    codes, ids = pd.factorize(counts.index.get_level_values("dialogue_id"), sort=True)
-    sums = {
-        c: np.bincount(codes, weights=counts[c].to_numpy(dtype=float), minlength=len(ids))
-        for c in counts.columns
-    }
-    return pd.DataFrame(sums, index=pd.Index(ids, name="dialogue_id"))
+    return all_dialogue_sums({"": counts})[""]
+
+
+def all_dialogue_sums(counts: Mapping[Any, pd.DataFrame]) -> dict[Any, pd.DataFrame]:
+    """Sum several tables by dialogue; tables that share their index are sorted out once.
+
+    Parameters
+    ----------
+    counts : mapping of any key to pandas.DataFrame
+        Each as for `dialogue_sums`.
+
+    Returns
+    -------
+    dict
+        The sums by the same keys.
+
+    Examples
+    --------
+    >>> t = pd.DataFrame({"n": [1, 1]}, index=pd.Index(["b", "a"], name="dialogue_id"))
+    >>> all_dialogue_sums({"x": t})["x"].index.tolist()
+    ['a', 'b']
+    """
+    coded: dict[int, tuple[np.ndarray, pd.Index]] = {}
+    sums = {}
+    for key, frame in counts.items():
+        if id(frame.index) not in coded:
+            codes, ids = pd.factorize(frame.index.get_level_values("dialogue_id"), sort=True)
+            coded[id(frame.index)] = codes, pd.Index(ids, name="dialogue_id")
+        codes, index = coded[id(frame.index)]
+        columns = {c: np.bincount(codes, weights=frame[c].to_numpy(), minlength=len(index)) for c in frame}
+        sums[key] = pd.DataFrame(columns, index=index)
+    return sums
 
 
 def draw_counts(n: int, resamples: int, seed: int) -> Iterator[np.ndarray]:
@@ -101,10 +135,16 @@ def bootstrap(
     """
     n = max((len(counts) for counts, _ in tables.values()), default=0)
     parts: dict[str, list[np.ndarray]] = {key: [] for _, values in tables.values() for key in values}
-    arrays = {name: counts.to_numpy(dtype=float) for name, (counts, _) in tables.items()}
+    # One product for all tables: the matrix of draws is by far the largest thing to read.
+    everything = np.hstack(
+        [counts.to_numpy(dtype=float) for counts, _ in tables.values()] or [np.zeros((n, 0))]
+    )
     for weights in draw_counts(n, resamples, seed):
-        for name, (counts, values) in tables.items():
-            sums = dict(zip(counts.columns, (weights @ arrays[name]).T, strict=True))
+        drawn = (weights @ everything).T
+        start = 0
+        for counts, values in tables.values():
+            sums = dict(zip(counts.columns, drawn[start : start + counts.shape[1]], strict=True))
+            start += counts.shape[1]
             for key, value in values.items():
                 parts[key].append(np.broadcast_to(value(sums), (len(weights),)))
     return {key: np.concatenate(chunks) if chunks else np.zeros(0) for key, chunks in parts.items()}

@@ -22,7 +22,7 @@ from .golds import in_version
 from .metrics import Metric
 from .pairing import make_pairs, scorable
 from .protocols import Protocol, default_protocol, find_protocol
-from .resampling import bootstrap, dialogue_sums, jackknife, percentile_interval
+from .resampling import all_dialogue_sums, bootstrap, jackknife, percentile_interval
 from .signature import signature
 from .tables import Corpus, Predictions, as_predictions
 
@@ -324,7 +324,7 @@ def value_table(
     sums = {f: dict(frame.sum()) for f, frame in counts.items()}
     intervals: dict[str, tuple[float, float]] = {}
     if resamples:
-        single = {f: dialogue_sums(frame) for f, frame in counts.items()}
+        single = all_dialogue_sums(counts)
         by_dialogue = {
             which: single[which[0]] if len(which) == 1 else pd.concat([single[f] for f in which], axis=1)
             for which in dict.fromkeys(m.functions for m in metrics)
