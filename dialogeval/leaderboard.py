@@ -70,7 +70,7 @@ def task_scores(
     Examples
     --------
     >>> from dialogeval import load_corpus
-    >>> from dialogeval.example_generators import gold_responses
+    >>> from dialogeval.lessons.example_generators import gold_responses
     >>> gold = load_corpus("sample/crosswoz_en")
     >>> task_scores(gold, gold_responses(gold))[0] is None
     True

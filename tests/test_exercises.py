@@ -9,7 +9,8 @@ import nbformat
 import numpy as np
 import pytest
 
-from dialogeval import exercises, inspection, load_corpus
+from dialogeval import inspection, load_corpus
+from dialogeval.lessons import exercises
 from dialogeval.tables import Corpus, table
 
 AREA, STARS = ("hotel", "area", "north"), ("hotel", "stars", "4")

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 
 import dialogeval as de
-from dialogeval import example_trackers, exercises_pitfalls, exercises_states, slips
+from dialogeval.lessons import example_trackers, exercises_pitfalls, exercises_states, slips
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 SCORES, PITFALLS = "02_state_tracking_scores", "04_pitfalls_of_state_tracking"

@@ -10,9 +10,9 @@ import pytest
 from test_notebooks import check_run, read, run
 
 import dialogeval as de
-from dialogeval import exercises_errors as exercises
 from dialogeval import plots
 from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.lessons import exercises_errors as exercises
 from dialogeval.plots import errors as figures
 from dialogeval.report import run_report
 from dialogeval.tables import table

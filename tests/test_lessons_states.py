@@ -11,8 +11,9 @@ import pytest
 from test_notebooks import check_run, read, run
 
 import dialogeval as de
-from dialogeval import demonstrations, example_trackers, plots, slips
+from dialogeval import plots
 from dialogeval.exceptions import UsageError
+from dialogeval.lessons import demonstrations, example_trackers, slips
 from dialogeval.metrics.state import score_lists
 from dialogeval.plots import definitions as figures
 from dialogeval.tables import table

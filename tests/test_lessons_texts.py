@@ -16,11 +16,12 @@ from nltk.translate.bleu_score import SmoothingFunction, corpus_bleu, sentence_b
 from test_notebooks import check_run, outputs, read, run, words_of
 
 import dialogeval as de
-from dialogeval import bleu_variants, example_generators, leaderboard, pitfalls_texts, plots
-from dialogeval import exercises_texts as exercises
+from dialogeval import leaderboard, plots
 from dialogeval.breakdowns import responses as groups
 from dialogeval.breakdowns import turn_table
 from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.lessons import bleu_variants, example_generators, pitfalls_texts
+from dialogeval.lessons import exercises_texts as exercises
 from dialogeval.plots import pitfalls as figures
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"

@@ -1,7 +1,7 @@
 """Figures of definitions: what each score says of the same turns, and of the same systems.
 
 In: small tables of scores, one row and one column a thing compared. Out: axes. The tables come from
-`dialogeval.demonstrations`, from `dialogeval.definitions`, or from a few lines of pandas.
+`dialogeval.lessons.demonstrations`, from `dialogeval.definitions`, or from a few lines of pandas.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Figures of lesson 6: numbers called BLEU-4, diversity by amount of text, runs of a random evaluator.
 
-In: small tables of `dialogeval.bleu_variants` and `dialogeval.pitfalls_texts`. Out: axes.
+In: small tables of `dialogeval.lessons.bleu_variants` and `dialogeval.lessons.pitfalls_texts`. Out: axes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def bleu_numbers(table: pd.DataFrame, title: str = "", ax: Axes | None = None) -
     Parameters
     ----------
     table : pandas.DataFrame
-        As `dialogeval.bleu_variants.bleu_numbers` returns it.
+        As `dialogeval.lessons.bleu_variants.bleu_numbers` returns it.
     title : str, optional
     ax : matplotlib.axes.Axes, optional
 
@@ -80,7 +80,7 @@ def diversity_by_amount(table: pd.DataFrame, title: str = "", ax: Axes | None = 
     Parameters
     ----------
     table : pandas.DataFrame
-        As `dialogeval.pitfalls_texts.by_amount` returns it.
+        As `dialogeval.lessons.pitfalls_texts.by_amount` returns it.
     title : str, optional
     ax : matplotlib.axes.Axes, optional
 
@@ -90,7 +90,7 @@ def diversity_by_amount(table: pd.DataFrame, title: str = "", ax: Axes | None = 
 
     Examples
     --------
-    >>> from dialogeval.pitfalls_texts import by_amount
+    >>> from dialogeval.lessons.pitfalls_texts import by_amount
     >>> [line.get_label() for line in diversity_by_amount(by_amount(["a b", "a c"], [0.5, 1])).lines]
     ['D-1', 'D-2']
     """

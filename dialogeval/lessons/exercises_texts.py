@@ -1,6 +1,6 @@
 """Checks for the exercises of lessons 3 and 6: the scores of generation and their pitfalls.
 
-As in `dialogeval.exercises`: an answer in, a verdict that explains itself out; the right answer is
+As in `dialogeval.lessons.exercises`: an answer in, a verdict that explains itself out; the right answer is
 computed from what the learner was given, and nothing is raised for a wrong one.
 """
 
@@ -11,15 +11,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .exceptions import DialogevalError
+from ..exceptions import DialogevalError
+from ..metrics import ratio
+from ..metrics.diversity import distinct_n
+from ..metrics.goal import goal_labels, goal_scores
+from ..metrics.offers import offers_table
+from ..metrics.text import bleu
+from ..scoring import Scores
 from .exercises import Verdict, judge_number, unanswered
-from .metrics import ratio
-from .metrics.diversity import distinct_n
-from .metrics.goal import goal_labels, goal_scores
-from .metrics.offers import offers_table
-from .metrics.text import bleu
 from .pitfalls_texts import batch_mean
-from .scoring import Scores
 
 __all__ = [
     "check_batches",

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from math import isclose
 from typing import Any
 
-from .inspection import slots_table
-from .metrics.state import joint_goal_accuracy, slot_f1, slot_scores
-from .tables import Corpus
+from ..inspection import slots_table
+from ..metrics.state import joint_goal_accuracy, slot_f1, slot_scores
+from ..tables import Corpus
 
 __all__ = [
     "Verdict",

@@ -11,12 +11,12 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from .exceptions import UsageError
-from .metrics import Metric, Sums, ratio
-from .metrics.change import count_changes, turn_goal_right
-from .metrics.state import count_triples, slot_f1_metric
-from .metrics.states import StatePair
-from .scoring import Scores
+from ..exceptions import UsageError
+from ..metrics import Metric, Sums, ratio
+from ..metrics.change import count_changes, turn_goal_right
+from ..metrics.state import count_triples, slot_f1_metric
+from ..metrics.states import StatePair
+from ..scoring import Scores
 
 __all__ = [
     "ALL_GOLD_RIGHT",

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..exceptions import UsageError
+from ..metrics import ratio
+from ..metrics.diversity import distinct_n
+from ..metrics.goal import goal_labels
+from ..metrics.offers import OFFERED_BY, active_domains
+from ..placeholders import canonicalize_placeholders
+from ..scoring import Scores
+from ..tables import Corpus, Predictions, table
 from .example_generators import with_responses
-from .exceptions import UsageError
-from .metrics import ratio
-from .metrics.diversity import distinct_n
-from .metrics.goal import goal_labels
-from .metrics.offers import OFFERED_BY, active_domains
-from .placeholders import canonicalize_placeholders
-from .scoring import Scores
-from .tables import Corpus, Predictions, table
 
 __all__ = [
     "batch_mean",
@@ -144,7 +144,7 @@ def slots_of_turn(scores: Scores) -> pd.Series:
     Examples
     --------
     >>> from dialogeval import load_corpus, score
-    >>> from dialogeval.example_generators import gold_responses
+    >>> from dialogeval.lessons.example_generators import gold_responses
     >>> gold = load_corpus("sample/multiwoz")
     >>> slots_of_turn(score(gold, gold_responses(gold), "lai2019", resamples=0))["f1"]
     np.float64(100.0)

@@ -1,6 +1,6 @@
 """Checks for the exercises of lesson 4: the pitfalls of state tracking.
 
-As in `dialogeval.exercises`: an answer in, a verdict that explains itself out; the right answer is
+As in `dialogeval.lessons.exercises`: an answer in, a verdict that explains itself out; the right answer is
 computed from what the learner was given, and nothing is raised for a wrong one.
 """
 
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from ..exceptions import DialogevalError
+from ..metrics.state import joint_goal_accuracy, score_lists
+from ..normalize import normalize_states
+from ..protocols import PROTOCOLS, Protocol, metric_table
+from ..scoring import score
+from ..tables import Corpus, Predictions
 from .demonstrations import ALL_GOLD_RIGHT
-from .exceptions import DialogevalError
 from .exercises import Verdict, judge_number, unanswered
-from .metrics.state import joint_goal_accuracy, score_lists
-from .normalize import normalize_states
-from .protocols import PROTOCOLS, Protocol, metric_table
-from .scoring import score
-from .tables import Corpus, Predictions
 
 __all__ = ["check_all_gold", "check_largest_step", "check_missing_as_empty", "check_steps_found"]
 
@@ -124,7 +124,7 @@ def check_largest_step(answer: object, gold: Corpus, tracker: Predictions, steps
     Examples
     --------
     >>> from dialogeval import load_corpus
-    >>> from dialogeval.example_trackers import disguise
+    >>> from dialogeval.lessons.example_trackers import disguise
     >>> gold = load_corpus("sample/multiwoz")
     >>> check_largest_step("upper", gold, disguise(gold), ["space:strip", "time:hhmm"])
     Not yet. Give one of space:strip, time:hhmm, as a string.
@@ -165,7 +165,7 @@ def check_steps_found(answer: object, gold: Corpus, tracker: Predictions) -> Ver
     Examples
     --------
     >>> from dialogeval import load_corpus
-    >>> from dialogeval.example_trackers import disguise
+    >>> from dialogeval.lessons.example_trackers import disguise
     >>> gold = load_corpus("sample/multiwoz")
     >>> check_steps_found(("space:strip", "case:lower", "time:hhmm", "dontcare:unify"), gold, disguise(gold)).right
     True

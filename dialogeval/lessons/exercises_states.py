@@ -1,6 +1,6 @@
 """Checks for the exercises of lesson 2: the scores of state tracking.
 
-As in `dialogeval.exercises`: an answer in, a verdict that explains itself out; the right answer is
+As in `dialogeval.lessons.exercises`: an answer in, a verdict that explains itself out; the right answer is
 computed from what the learner was given, and nothing is raised for a wrong one.
 """
 
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .exceptions import DialogevalError
+from ..exceptions import DialogevalError
+from ..metrics import Metric
+from ..metrics.state import joint_goal_accuracy, score_lists, slot_f1, slot_scores
+from ..protocols import PROTOCOLS, metric_table
 from .exercises import Verdict, judge_number, unanswered
-from .metrics import Metric
-from .metrics.state import joint_goal_accuracy, score_lists, slot_f1, slot_scores
-from .protocols import PROTOCOLS, metric_table
 
 __all__ = [
     "check_flexible",

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 
-from .corpora.catalog import catalog
-from .exceptions import UsageError
-from .locate import locate_predictions
-from .predictions import load_predictions
-from .resources import resource_dir
-from .tables import Corpus, Predictions
+from ..corpora.catalog import catalog
+from ..exceptions import UsageError
+from ..locate import locate_predictions
+from ..predictions import load_predictions
+from ..resources import resource_dir
+from ..tables import Corpus, Predictions
 
 __all__ = ["disguise", "example_trackers", "first_slot_lost", "one_turn_late"]
 

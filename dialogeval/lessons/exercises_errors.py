@@ -1,6 +1,6 @@
 """Checks for the exercises of lesson 8: error analysis.
 
-As in `dialogeval.exercises`: an answer in, a verdict that explains itself out; the right answer is
+As in `dialogeval.lessons.exercises`: an answer in, a verdict that explains itself out; the right answer is
 computed from the scores the learner was looking at, and nothing is raised for a wrong one.
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .analysis import errors, reset_accuracy
+from ..analysis import errors, reset_accuracy
+from ..scoring import Scores
 from .exercises import Verdict, judge_number, unanswered
-from .scoring import Scores
 
 __all__ = ["check_made", "check_repair", "check_source"]
 

@@ -11,14 +11,14 @@ from dataclasses import replace
 
 import pandas as pd
 
-from .corpora.catalog import catalog
-from .delex import delexicalize
-from .exceptions import UsageError
-from .leaderboard import leaderboard
-from .locate import locate_predictions
-from .predictions import load_predictions
-from .resources import resource_dir
-from .tables import Corpus, Predictions
+from ..corpora.catalog import catalog
+from ..delex import delexicalize
+from ..exceptions import UsageError
+from ..leaderboard import leaderboard
+from ..locate import locate_predictions
+from ..predictions import load_predictions
+from ..resources import resource_dir
+from ..tables import Corpus, Predictions
 
 __all__ = ["example_generators", "gold_responses", "next_response", "with_responses"]
 

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import pandas as pd
 
-from .corpora import load_corpus
-from .exceptions import DialogevalError
-from .normalize import normalize_states
-from .tables import Corpus, Predictions
+from ..corpora import load_corpus
+from ..exceptions import DialogevalError
+from ..normalize import normalize_states
+from ..tables import Corpus, Predictions
 
 __all__ = [
     "known_values",

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from .metrics import ratio
-from .metrics.ngrams import count_segments
-from .metrics.text import bleu, sacrebleu_score, sentence_bleu_mean
-from .scoring import Scores
+from ..metrics import ratio
+from ..metrics.ngrams import count_segments
+from ..metrics.text import bleu, sacrebleu_score, sentence_bleu_mean
+from ..scoring import Scores
 
 __all__ = ["bleu_numbers", "short_responses"]
 
