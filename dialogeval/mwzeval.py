@@ -235,5 +235,9 @@ def _retokenizer() -> Callable[[str], str]:
     """Moses's tokeniser and detokeniser in a row; remembers texts, which systems share and repeat."""
     from sacremoses import MosesDetokenizer, MosesTokenizer
 
-    tokenize, detokenize = MosesTokenizer(lang="en").tokenize, MosesDetokenizer(lang="en").detokenize
+    tokenizer, detokenize = MosesTokenizer(lang="en"), MosesDetokenizer(lang="en").detokenize
+    # sacremoses builds the set of all lower-case letters anew for each word before a full stop; asking
+    # one set gives the same answer, which a test compares.
+    tokenizer.islower = frozenset(tokenizer.IsLower).issuperset
+    tokenize = tokenizer.tokenize
     return lru_cache(maxsize=200_000)(lambda text: str(detokenize(tokenize(text))))

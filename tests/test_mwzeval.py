@@ -184,3 +184,9 @@ def test_the_project_table_has_the_published_facts(real_cases) -> None:
     text = (real_cases / "responses" / "values.csv").read_text(encoding="utf-8")
     published = {(r["slot"], r["variant"], r["canonical"]) for r in csv.DictReader(text.splitlines())}
     assert set(lookup("values")) == published
+
+
+@given(st.text(max_size=12))
+def test_lower_case_is_decided_as_sacremoses_does(text: str) -> None:
+    tokenizer = MosesTokenizer(lang="en")
+    assert frozenset(tokenizer.IsLower).issuperset(text) == tokenizer.islower(text)
