@@ -198,6 +198,10 @@ def run_score(options: argparse.Namespace) -> None:
     if options.tokenizer is not None:
         family = (gold or predictions.gold or Corpus("")).family
         found = find_protocol(protocol or default_protocol(predictions.states is not None, True, family))
+        if found.tasks == ("state",):
+            raise UsageError(
+                f"protocol {found.name} scores states, which have no tokens", mend="leave --tokenizer out"
+            )
         protocol = replace(found, tokenizer=options.tokenizer)
     scores = score(
         gold,

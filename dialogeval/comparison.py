@@ -282,21 +282,31 @@ def _require_comparable(scores: Mapping[str, Scores]) -> None:
     first = scores[names[0]]
     for name in names[1:]:
         other = scores[name]
-        ours, theirs = first.signature.split("|"), other.signature.split("|")
-        if ours != theirs:
-            differ = [f"{a} against {b}" for a, b in zip(ours, theirs, strict=False) if a != b] or [
-                "their fields"
+        if first.signature != other.signature:
+            ours, theirs = (
+                dict(f.partition(":")[::2] for f in s.signature.split("|")) for s in (first, other)
+            )
+            differ = [
+                f"{k}:{ours.get(k, '(none)')} against {k}:{theirs.get(k, '(none)')}"
+                for k in dict.fromkeys([*ours, *theirs])
+                if ours.get(k) != theirs.get(k)
             ]
+            partly = {"n", "missing"} & {d.partition(":")[0] for d in differ}
+            mend = (
+                'restrict them to the common dialogues (dialogues="common", --common)'
+                if partly
+                else "score them alike"
+            )
             raise UsageError(
                 f"{names[0]} and {name} cannot be compared, their signatures differ in {', '.join(differ)}",
-                mend="score them alike, or ask for the common dialogues",
+                mend=mend,
             )
         if not first.coverage.turns[["dialogue_id", "turn"]].equals(
             other.coverage.turns[["dialogue_id", "turn"]]
         ):
             raise CoverageError(
                 f"{names[0]} and {name} were not scored on the same turns",
-                mend="ask for the common dialogues",
+                mend='restrict them to the common dialogues (dialogues="common", --common)',
             )
         if list(first.table.index) != list(other.table.index):
             raise UsageError(

@@ -113,6 +113,12 @@ class Protocol:
         ):
             if choice not in known:
                 raise UnknownNameError(what, choice, known)
+        for field in ("metrics", "steps", "text_steps"):
+            if isinstance(getattr(self, field), str):
+                expected = f"a tuple, such as ({getattr(self, field)!r},)"
+                raise UsageError(
+                    f"{field} of protocol {self.name}", expected=expected, got=show(getattr(self, field))
+                )
         if not _NAME.fullmatch(self.name):
             raise UsageError(
                 "name of a protocol", expected="letters, digits and . + - _", got=show(self.name)
@@ -279,6 +285,8 @@ def find_protocol(protocol: str | Protocol) -> Protocol:
     """
     if isinstance(protocol, Protocol):
         return protocol
+    if not isinstance(protocol, str):
+        raise UsageError("protocol", expected="a name or a Protocol", got=show(protocol))
     if protocol not in PROTOCOLS:
         raise UnknownNameError("protocol", protocol, PROTOCOLS)
     return PROTOCOLS[protocol]

@@ -71,8 +71,12 @@ class Scores:
     @property
     def pair(self) -> Any:
         """The one pair of a protocol that scores states or texts, not both."""
-        (pair,) = self.pairs.values()
-        return pair
+        if len(self.pairs) != 1:
+            keys = " and ".join(map(repr, self.pairs))
+            raise UsageError(
+                f"protocol {self.protocol.name} compares {keys}", mend="choose one of scores.pairs"
+            )
+        return next(iter(self.pairs.values()))
 
     def __getitem__(self, key: str) -> float:
         """Return the value of a metric, such as ``scores["joint_goal_accuracy"]``."""

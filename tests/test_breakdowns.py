@@ -286,7 +286,19 @@ def test_texts_have_parts_but_for_types_and_triples() -> None:
     assert part.attrs["left_out"] == ["distinct_1", "distinct_2", "distinct_utterances"]
     assert "goal_f1" in part and "goal_f1" not in scores.by("turn")
     with pytest.raises(UsageError, match="score under a protocol for states"):
-        scores.by("domain")
+        scores.by("slot")
+    # Responses have groups of their own.
+    for by in ("domain", "act", "length"):
+        groups = scores.by(by)
+        assert "bleu_4" in groups.columns and len(groups) > 1
+
+
+def test_fuzzy_protocols_say_that_triples_are_counted_exactly() -> None:
+    gold = de.load_corpus("sample/multiwoz")
+    pred = de.load_predictions("sample/predictions/multiwoz/tracker_sloppy.json.gz")
+    for name, said in (("mwzeval", True), ("trade", False)):
+        caption = de.score(gold, pred, name, resamples=0).by("domain").attrs["caption"]
+        assert ("counted by exact values" in caption) is said
 
 
 def test_parts_of_real_systems(real_data, real_cases) -> None:

@@ -119,7 +119,9 @@ def render_dialogue(scores: Scores, dialogue_id: str) -> DialogueView:
     name = canonical_id(dialogue_id)
     rows = np.flatnonzero(known == name)
     if not len(rows):
-        raise UnknownNameError("scored dialogue", dialogue_id, known.unique())
+        raise UnknownNameError(
+            "scored dialogue", dialogue_id, known.unique()[:8], mend="see scores.coverage.turns"
+        )
     states = dialogue_table(scores, rows)
     turns = corpus.turns[corpus.turns["dialogue_id"] == name][["turn", "user", "system"]]
     turns = pd.DataFrame({"turn": pair.index.get_level_values("turn")[rows]}).merge(

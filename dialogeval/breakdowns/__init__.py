@@ -8,12 +8,14 @@ states (and any score by turn) in a report's own tables, `texts` responses.
 
 from .groups import DIALOGUE_GROUPS, TRIPLE_GROUPS, TURN_GROUPS
 from .parts import breakdown
+from .responses import RESPONSE_GROUPS, missed, response_groups
 from .states import ERROR_KINDS, by_domain, by_slot, by_turn, frequent_errors, state_errors
 from .texts import add_metrics, best_and_worst, by_label, turn_table
 
 __all__ = [
     "DIALOGUE_GROUPS",
     "ERROR_KINDS",
+    "RESPONSE_GROUPS",
     "TRIPLE_GROUPS",
     "TURN_GROUPS",
     "add_metrics",
@@ -24,6 +26,8 @@ __all__ = [
     "by_slot",
     "by_turn",
     "frequent_errors",
+    "missed",
+    "response_groups",
     "state_errors",
     "turn_table",
 ]

@@ -13,6 +13,7 @@ import pandas as pd
 
 from ..exceptions import UsageError
 from ..golds import gold_of
+from ..metrics.fuzzy import count_fuzzy
 from ..metrics.state import count_triples
 from ..metrics.states import StatePair, Triples
 from ..scoring import Scores
@@ -158,6 +159,33 @@ def corpus_of(scores: Scores) -> Corpus:
     if scores.gold is None:
         raise UsageError("these scores carry no corpus", mend="make them with dialogeval.score")
     return scores.gold
+
+
+def matching_note(scores: Scores) -> str:
+    """Say so where a protocol matches values fuzzily and triples are counted exactly; else nothing.
+
+    Parameters
+    ----------
+    scores : Scores
+
+    Returns
+    -------
+    str
+        A sentence with a blank before it, or the empty string.
+
+    Examples
+    --------
+    >>> import dialogeval as de
+    >>> gold = de.load_corpus("sample/crosswoz_en")
+    >>> matching_note(de.score(gold, gold, "lin2021", resamples=0))
+    ''
+    """
+    if not any(metric.counts is count_fuzzy for metric in scores.metrics):
+        return ""
+    return (
+        f" Triples (tp, fp, fn) are counted by exact values, while protocol {scores.protocol.name} also accepts similar "
+        "ones: the two need not agree."
+    )
 
 
 # Helpers ------------------------------------------------------------------------------------------

@@ -17,7 +17,16 @@ from ..metrics import ratio
 from ..metrics.state import count_triples, micro_f1, precision, recall
 from ..scoring import Scores
 from ..tables import Corpus
-from .groups import DIALOGUE_GROUPS, TRIPLE_GROUPS, TURN_GROUPS, group_labels, sort_groups, triple_sums
+from .groups import (
+    DIALOGUE_GROUPS,
+    TRIPLE_GROUPS,
+    TURN_GROUPS,
+    group_labels,
+    matching_note,
+    sort_groups,
+    triple_sums,
+)
+from .responses import RESPONSE_GROUPS, response_groups
 
 __all__ = ["breakdown"]
 
@@ -36,8 +45,9 @@ def breakdown(
         Several results of one protocol are put together: corpora in two languages, say.
     by : str or pandas.Series
         ``domain``, ``slot``, ``seen_value`` (groups of triples), ``turn``, ``domains`` (how many),
-        ``type``, ``language``, ``corpus``, ``system`` (groups of turns and dialogues); or labels of
-        your own, indexed by dialogue id.
+        ``type``, ``language``, ``corpus``, ``system`` (groups of turns and dialogues); for responses
+        also ``act``, ``length`` and ``domain``, see `response_groups`; or labels of your own, indexed
+        by dialogue id.
     training : Corpus, optional
         What the system was trained on, for ``seen_value``.
 
@@ -84,9 +94,13 @@ def breakdown(
     all          60                  1.0
     """
     results = [scores] if isinstance(scores, Scores) else list(scores)
-    known = {**TRIPLE_GROUPS, **TURN_GROUPS, **DIALOGUE_GROUPS}
+    known = {**TRIPLE_GROUPS, **TURN_GROUPS, **DIALOGUE_GROUPS, **RESPONSE_GROUPS}
     if isinstance(by, str) and by not in known:
         raise UnknownNameError("grouping", by, known)
+    responses_only = all("state" not in s.pairs for s in results)
+    of_responses = isinstance(by, str) and (by in ("act", "length") or (by == "domain" and responses_only))
+    if len(results) == 1 and of_responses:
+        return response_groups(results[0], str(by))
     if not results or any(s.protocol != results[0].protocol for s in results):
         raise UsageError(
             "scores to break down together",
@@ -197,6 +211,7 @@ def _caption(results: list[Scores], by: str, additive: list[str], left_out: list
         f"{systems} by {by.replace('_', ' ')}, protocol {results[0].protocol.name}. The counts of the parts "
         f"({counts}) add up to the row '{ALL}'; scores do not: each is computed from its own row's counts."
     )
+    text += matching_note(results[0])
     if left_out:
         text += f" Left out, because parts have no such score: {', '.join(left_out)}."
     return text
