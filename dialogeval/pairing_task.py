@@ -111,10 +111,13 @@ def task_pair(
         database,
         source,
     )
-    said = [*_of_sources(predictions), *unreadable, *database.notes]
+    said = [*_of_sources(predictions), *_of_active(pair.active, gold), *unreadable, *database.notes]
     said += [*_of_goals(turns, goals), *_of_names(states, database), *_of_times(states)]
     return pair, tuple(said)
 
+
+#: What acts of no particular domain are called.
+_NO_DOMAIN = ("general", "booking")
 
 # Helpers ------------------------------------------------------------------------------------------
 
@@ -156,6 +159,18 @@ def _of_sources(predictions: Predictions) -> list[str]:
         whose = "gold" if predictions.states is None else "predicted"
         said.append(f"no active domains are predicted: they are estimated from the {whose} states")
     return said
+
+
+def _of_active(active: pd.DataFrame | None, gold: Corpus) -> list[str]:
+    """Name predicted active domains that no goal has: offers made under them are never looked at."""
+    if active is None:
+        return []
+    known = {*gold.goals["domain"].str.lower().unique().tolist(), *_NO_DOMAIN}
+    counts = active.loc[~active["domain"].isin(known), "domain"].value_counts()
+    if not len(counts):
+        return []
+    named = ", ".join(f"{domain} ×{n:,}" for domain, n in counts.head(5).items())
+    return [f"{counts.sum():,} predicted active domains are none of the goals' and have no effect: {named}"]
 
 
 def _of_goals(turns: pd.DataFrame, goals: pd.DataFrame) -> list[str]:

@@ -172,3 +172,42 @@ def test_placeholders_of_any_style_are_goal_labels() -> None:
 def test_predictions_of_nothing() -> None:
     with pytest.raises(UsageError, match="neither states nor responses"):
         de.score(TOY, Predictions("x", turns=TOY.turns))
+
+
+def test_active_domains_that_no_goal_has_are_named() -> None:
+    gold = de.load_corpus("sample/multiwoz")
+    pred = de.load_predictions("sample/predictions/multiwoz/generator_template.json.gz")
+    lost = replace(pred, active_domains=pred.turns.assign(domain="spaceship"))
+    warnings = de.score(gold, lost, "mwzeval", resamples=0).warnings
+    assert any(
+        "predicted active domains are none of the goals'" in w and "spaceship ×544" in w for w in warnings
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: replace(de.PROTOCOLS["trade"], steps="case:lower"),
+            "steps of protocol trade: expected a tuple",
+        ),
+        (
+            lambda: replace(de.PROTOCOLS["trade"], metrics="slot_f1"),
+            "metrics of protocol trade: expected a tuple",
+        ),
+        (lambda: de.score(TOY, TOY, {"name": "x"}), "protocol: expected a name or a Protocol, got an object"),
+    ],
+)
+def test_protocols_of_the_wrong_kind(call: object, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        call()  # type: ignore[operator]
+    assert message in str(caught.value)
+
+
+def test_one_pair_is_not_guessed_among_several() -> None:
+    gold = de.load_corpus("sample/multiwoz")
+    pred = de.as_predictions(gold)
+    with pytest.raises(
+        UsageError, match="compares 'text' and 'task' and 'state'; choose one of scores.pairs"
+    ):
+        de.score(gold, pred, "mwzeval", resamples=0).pair  # noqa: B018
