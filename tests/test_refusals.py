@@ -208,6 +208,6 @@ def test_one_pair_is_not_guessed_among_several() -> None:
     gold = de.load_corpus("sample/multiwoz")
     pred = de.as_predictions(gold)
     with pytest.raises(
-        UsageError, match="compares 'text' and 'task' and 'state'; choose one of scores.pairs"
+        UsageError, match=r"compares 'text' and 'task' and 'state'; choose one of scores\.pairs"
     ):
-        de.score(gold, pred, "mwzeval", resamples=0).pair  # noqa: B018
+        de.score(gold, pred, "mwzeval", resamples=0).pair
