@@ -11,14 +11,11 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ..corpora.catalog import catalog
 from ..delex import delexicalize
 from ..exceptions import UsageError
 from ..leaderboard import leaderboard
-from ..locate import locate_predictions
-from ..predictions import load_predictions
-from ..resources import resource_dir
 from ..tables import Corpus, Predictions
+from .example_systems import gather_systems
 
 __all__ = ["example_generators", "gold_responses", "next_response", "with_responses"]
 
@@ -57,20 +54,15 @@ def example_generators(
     >>> list(example_generators(load_corpus("sample/multiwoz")))[:2]
     ['generator_template', 'generator_verbose']
     """
-    found: dict[str, Predictions] = {}
-    if predictions:
-        mine = load_predictions(predictions, home=home)
-        if mine.responses is None:
-            raise UsageError(f"{predictions} holds no responses", mend="give the predictions of a generator")
-        found[mine.name] = mine
-    for path in _known_files(corpus, home):
-        other = load_predictions(path, home=home)
-        if other.responses is not None:
-            found.setdefault(other.name, other)
-    if len(found) < 2:
-        for made_up in (next_response(corpus), gold_responses(corpus)):
-            found.setdefault(made_up.name, made_up)
-    return found
+    return gather_systems(
+        corpus,
+        predictions,
+        home,
+        "responses",
+        _SIMULATED,
+        leaderboard().index,
+        lambda gold: (next_response(gold), gold_responses(gold)),
+    )
 
 
 def gold_responses(corpus: Corpus, name: str = "gold") -> Predictions:
@@ -159,16 +151,3 @@ def with_responses(predictions: Predictions, responses: Sequence[str], name: str
 
 
 # Helpers ------------------------------------------------------------------------------------------
-
-
-def _known_files(corpus: Corpus, home: str | os.PathLike[str] | None) -> list[str]:
-    if corpus.split != "test":
-        return []
-    if corpus.name.startswith("sample/"):
-        folder = f"sample/predictions/{corpus.name.removeprefix('sample/')}"
-        here = sorted(path.name for path in (resource_dir("data") / folder).glob("*.gz"))
-        return [f"{folder}/{name}" for system in _SIMULATED for name in here if name.split(".")[0] == system]
-    if corpus.family == "multiwoz" and corpus.language == "en" and "predictions/multiwoz" in catalog():
-        names = [f"predictions/multiwoz/{system}" for system in leaderboard().index]
-        return [name for name in names if locate_predictions(name, home).exists()]
-    return []

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import os
 
-from ..corpora.catalog import catalog
-from ..exceptions import UsageError
-from ..locate import locate_predictions
-from ..predictions import load_predictions
-from ..resources import resource_dir
 from ..tables import Corpus, Predictions
+from .example_systems import gather_systems
 
 __all__ = ["disguise", "example_trackers", "first_slot_lost", "one_turn_late"]
 
@@ -58,20 +54,15 @@ def example_trackers(
     >>> list(example_trackers(load_corpus("sample/crosswoz_en")))[:2]
     ['tracker_careful', 'tracker_sloppy']
     """
-    found: dict[str, Predictions] = {}
-    if predictions:
-        mine = load_predictions(predictions, home=home)
-        if mine.states is None:
-            raise UsageError(f"{predictions} holds no states", mend="give the predictions of a tracker")
-        found[mine.name] = mine
-    for path in _known_files(corpus, home):
-        other = load_predictions(path, home=home)
-        if other.states is not None:
-            found.setdefault(other.name, other)
-    if len(found) < 2:
-        for made_up in (one_turn_late(corpus), first_slot_lost(corpus)):
-            found.setdefault(made_up.name, made_up)
-    return found
+    return gather_systems(
+        corpus,
+        predictions,
+        home,
+        "states",
+        (*_SIMULATED, *_BASELINES),
+        _PUBLISHED,
+        lambda gold: (one_turn_late(gold), first_slot_lost(gold)),
+    )
 
 
 def one_turn_late(corpus: Corpus) -> Predictions:
@@ -146,23 +137,3 @@ def disguise(corpus: Corpus) -> Predictions:
     value = value.str.replace(r"^0(\d:\d\d)$", r"\1", regex=True).str.upper()
     states = corpus.states.assign(value=" " + value + " ")
     return Predictions("writes in its own way", turns=corpus.turns[_TURN], states=states)
-
-
-def _known_files(corpus: Corpus, home: str | os.PathLike[str] | None) -> list[str]:
-    if corpus.name.startswith("sample/") and corpus.split == "test":
-        folder = f"sample/predictions/{corpus.name.removeprefix('sample/')}"
-        here = sorted(path.name for path in (resource_dir("data") / folder).glob("*.gz"))
-        # A submission leaves no slot out, as DSTC9's scorer wants it.
-        chosen = [
-            next((f"{folder}/{n}" for n in reversed(here) if n.split(".")[0] == system), "")
-            for system in (*_SIMULATED, *_BASELINES)
-        ]
-        return [path for path in chosen if path]
-    if corpus.family == "multiwoz" and corpus.language == "en" and "predictions/multiwoz" in catalog():
-        names = [f"predictions/multiwoz/{system}" for system in _PUBLISHED]
-        return [name for name in names if _fits(corpus, name, home)]
-    return []
-
-
-def _fits(corpus: Corpus, name: str, home: str | os.PathLike[str] | None) -> bool:
-    return corpus.split == "test" and locate_predictions(name, home).exists()
