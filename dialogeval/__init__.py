@@ -25,6 +25,7 @@ _HOMES = {
     "protocols": ["PROTOCOLS", "Protocol", "protocols_table"],
     "scoring": ["Scores", "score"],
     "comparison": ["Comparison", "compare"],
+    "results_store": ["read_results"],
     "breakdowns": ["breakdown"],
     "definition_table": ["definitions", "rankings"],
     "analysis": [
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from .predictions import load_predictions
     from .predictions.writers import convert, save_predictions
     from .protocols import PROTOCOLS, Protocol, protocols_table
+    from .results_store import read_results
     from .scoring import Scores, score
     from .tables import Corpus, Predictions, as_predictions, table
 

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -110,7 +111,9 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--common", action="store_true", help="restrict all to the dialogues that every system covers"
     )
-    sub.add_argument("--metrics", nargs="+", metavar="KEY", help="columns of the table (default: all)")
+    sub.add_argument(
+        "--metrics", nargs="+", metavar="KEY", help="scores to compare (default: all of the protocol)"
+    )
     sub.add_argument("--resamples", type=_whole_number, default=1000, help="for intervals (default: 1000)")
     sub.add_argument("--shuffles", type=_whole_number, default=10_000, help="for the tests (default: 10000)")
     sub.add_argument("--seed", type=_whole_number, default=12345, help="(default: 12345)")
@@ -142,12 +145,18 @@ def build_parser() -> argparse.ArgumentParser:
     sub = command("report", run_report_command, "run a report notebook on predictions")
     sub.add_argument("report", metavar="REPORT", help="state_tracking, generation, or the path of a notebook")
     sub.add_argument(
-        "--predictions", metavar="FILE", help="predictions to report on (default: a sample system)"
+        "--predictions",
+        metavar="FILE",
+        nargs="+",
+        help="predictions to report on, a report each (default: a sample system)",
     )
     sub.add_argument("--corpus", metavar="NAME_OR_PATH", help="gold (default: the notebook's sample corpus)")
     sub.add_argument("--split", help="split of the corpus")
-    sub.add_argument("--protocol", help="see: dialogeval protocols")
+    sub.add_argument("--protocol", nargs="+", help="see: dialogeval protocols; a report each")
     sub.add_argument("--missing", choices=("error", "empty", "skip"), help="turns without a prediction")
+    sub.add_argument(
+        "--jobs", type=_whole_number, metavar="N", help="reports at a time (default: one a processor)"
+    )
     sub.add_argument("--out", default="reports", metavar="FOLDER", help="where to write (default: reports)")
     sub.add_argument(
         "-p",
@@ -239,6 +248,7 @@ def run_compare(options: argparse.Namespace) -> None:
         gold,
         systems,
         options.protocol,
+        metrics=options.metrics,
         missing=options.missing,
         dialogues="common" if options.common else "same",
         resamples=options.resamples,
@@ -316,21 +326,32 @@ def run_convert(options: argparse.Namespace) -> None:
 
 
 def run_report_command(options: argparse.Namespace) -> None:
-    """Run a report notebook."""
-    from .report import run_report
+    """Run a report notebook, once for every prediction file and protocol."""
+    from .exceptions import ReportError
+    from .report import plan_report
+    from .report_batch import run_batch
 
-    parameters: dict[str, str] = {}
+    parameters: dict[str, Any] = {}
     for name, value in options.parameter:
         if name in parameters:
             raise UsageError(f"parameter {name} is given twice")
         parameters[name] = value
-    for name in ("predictions", "corpus", "split", "protocol", "missing", "data_home"):
-        value = getattr(options, name)
-        if value is not None:
-            parameters[name] = value
-    written = run_report(options.report, parameters, options.out)
-    for what, path in written.items():
-        print(f"{what}: {path}")
+    for name in ("corpus", "split", "missing", "data_home"):
+        if getattr(options, name) is not None:
+            parameters[name] = getattr(options, name)
+    several = {n: getattr(options, n) for n in ("predictions", "protocol") if getattr(options, n) is not None}
+    choices = [dict(zip(several, chosen, strict=True)) for chosen in product(*several.values())]
+    runs = [plan_report(options.report, parameters | choice, options.out) for choice in choices]
+    failures = []
+    for _, written, failure in run_batch(runs, options.jobs):
+        for what, path in written.items():
+            print(f"{what}: {path}", flush=True)
+        if failure:
+            failures.append(failure)
+    for failure in failures[:-1]:
+        print(f"dialogeval: {failure}", file=sys.stderr)
+    if failures:
+        raise ReportError(failures[-1])
 
 
 if __name__ == "__main__":

@@ -10,25 +10,22 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from . import paper_tables
-from .exceptions import CoverageError, UnknownNameError, UsageError
-from .protocols import Protocol
-from .resampling import all_dialogue_sums, percentile_interval
+from .comparable import common_dialogues, require_comparable
+from .exceptions import UnknownNameError, UsageError
+from .paired_tests import compare_pairs
+from .protocols import Protocol, default_protocol, find_protocol
 from .scoring import RESAMPLES, SEED, Scores, score
-from .significance import holm, maximal_groups, p_value, paired_bootstrap, randomisation
+from .significance import maximal_groups
 from .tables import Corpus, Predictions
 
 __all__ = ["Comparison", "compare"]
 
 SHUFFLES = 10_000
-#: Standard errors of a difference that a test at 5 % finds with 80 % probability.
-_DETECTABLE = 1.959964 + 0.841621
 
 
 @dataclass(frozen=True)
@@ -162,6 +159,7 @@ def compare(
     predictions: Mapping[str, Predictions],
     protocol: str | Protocol | None = None,
     *,
+    metrics: Sequence[str] | None = None,
     missing: str | None = None,
     dialogues: str = "same",
     resamples: int = RESAMPLES,
@@ -178,6 +176,10 @@ def compare(
     predictions : mapping of str to Predictions
         At least two systems, by the name that tables show.
     protocol : str or Protocol, optional
+    metrics : sequence of str, optional
+        Keys of the protocol's scores; all by default. Only these are scored and tested, and only what
+        they rest on has to be alike: BLEU of two systems can be compared although one of them used
+        gold states.
     missing : {"error", "empty", "skip"}, optional
     dialogues : {"same", "common"}
         ``same`` refuses systems that were not scored on the same turns; ``common`` restricts all of
@@ -200,6 +202,8 @@ def compare(
         Fewer than two systems, or signatures that differ; the field is named.
     CoverageError
         Systems that were not scored on the same turns.
+    UnknownNameError
+        No such protocol, metric or choice.
 
     Examples
     --------
@@ -221,158 +225,29 @@ def compare(
 
         gold = load_corpus(gold)
     named = {name: replace(p, name=name) for name, p in predictions.items()}
+    if metrics is not None:
+        protocol = _protocol(gold, named, protocol).only(metrics)
     warnings: list[str] = []
     if dialogues == "common":
-        gold, named, said = _common(gold, named)
+        gold, named, said = common_dialogues(gold, named)
         warnings += said
     scores = {
         name: score(gold, p, protocol, missing=missing, resamples=resamples, seed=seed)
         for name, p in named.items()
     }
-    _require_comparable(scores)
+    require_comparable(scores)
     warnings += [f"{name}: {w}" for name, s in scores.items() for w in s.warnings]
-    pairs = _test_pairs(scores, resamples, shuffles, seed, level)
+    pairs = compare_pairs(scores, resamples, shuffles, seed, level)
     first = next(iter(scores.values()))
     return Comparison(scores, pairs, level, f"{first.signature}|rand:{shuffles}/{seed}|holm", tuple(warnings))
 
 
-def _common(
-    gold: Corpus | None, named: dict[str, Predictions]
-) -> tuple[Corpus, dict[str, Predictions], list[str]]:
-    """Restrict all systems to the dialogues that each of them covers whole."""
-    corpus = gold or next(iter(named.values())).gold
-    if corpus is None:
-        raise UsageError("no gold to compare on", mend="name a corpus")
-    wanted = corpus.turns.groupby("dialogue_id").size()
-    common = set(wanted.index)
-    for predictions in named.values():
-        own = corpus if gold is not None else predictions.gold
-        have = predictions.turns.groupby("dialogue_id").size().reindex(wanted.index).fillna(0)
-        common &= set(wanted.index[have == wanted])
-        if own is None:
-            raise UsageError("no gold to compare on", file=predictions.name, mend="name a corpus")
-    if not common:
-        raise CoverageError("no dialogue is covered by all systems")
-
-    def keep(frame: pd.DataFrame | None) -> pd.DataFrame | None:
-        return None if frame is None else frame[frame["dialogue_id"].isin(common)].reset_index(drop=True)
-
-    restricted = {}
-    for name, p in named.items():
-        turns = keep(p.turns)
-        assert turns is not None
-        restricted[name] = replace(
-            p,
-            turns=turns,
-            states=keep(p.states),
-            responses=keep(p.responses),
-            active_domains=keep(p.active_domains),
-        )
-    n = len(wanted)
-    said = (
-        [f"restricted to the {len(common):,} of {n:,} dialogues that all systems cover"]
-        if len(common) < n
-        else []
-    )
-    return corpus.select(sorted(common)) if len(common) < n else corpus, restricted, said
-
-
-def _require_comparable(scores: Mapping[str, Scores]) -> None:
-    names = list(scores)
-    first = scores[names[0]]
-    for name in names[1:]:
-        other = scores[name]
-        if first.signature != other.signature:
-            ours, theirs = (
-                dict(f.partition(":")[::2] for f in s.signature.split("|")) for s in (first, other)
-            )
-            differ = [
-                f"{k}:{ours.get(k, '(none)')} against {k}:{theirs.get(k, '(none)')}"
-                for k in dict.fromkeys([*ours, *theirs])
-                if ours.get(k) != theirs.get(k)
-            ]
-            partly = {"n", "missing"} & {d.partition(":")[0] for d in differ}
-            mend = (
-                'restrict them to the common dialogues (dialogues="common", --common)'
-                if partly
-                else "score them alike"
-            )
-            raise UsageError(
-                f"{names[0]} and {name} cannot be compared, their signatures differ in {', '.join(differ)}",
-                mend=mend,
-            )
-        if not first.coverage.turns[["dialogue_id", "turn"]].equals(
-            other.coverage.turns[["dialogue_id", "turn"]]
-        ):
-            raise CoverageError(
-                f"{names[0]} and {name} were not scored on the same turns",
-                mend='restrict them to the common dialogues (dialogues="common", --common)',
-            )
-        if list(first.table.index) != list(other.table.index):
-            raise UsageError(
-                f"{names[0]} and {name} do not have the same scores", mend="choose another protocol"
-            )
-
-
-def _test_pairs(
-    scores: Mapping[str, Scores], resamples: int, shuffles: int, seed: int, level: float
-) -> pd.DataFrame:
-    """Test every pair of systems on every metric whose counts are additive."""
-    rows = []
-    metrics = next(iter(scores.values())).metrics
-    # Metrics of the same counts share their draws; `sums` of one system hold each table once.
-    families: dict[tuple, list] = {}
-    for metric in metrics:
-        families.setdefault(tuple(dict.fromkeys(part.counts for part in metric.sources)), []).append(metric)
-    sums = {name: all_dialogue_sums(s.counts) for name, s in scores.items()}
-    for functions, family in families.items():
-        values = {m.key: m.value for m in family if m.resample == "bootstrap"}
-        for a, b in combinations(scores, 2):
-            left, right = (pd.concat([sums[n][f] for f in functions], axis=1) for n in (a, b))
-            left = left.loc[:, ~left.columns.duplicated()]
-            right = right.loc[:, ~right.columns.duplicated()]
-            drawn = paired_bootstrap(left, right, values, resamples, seed) if values and resamples else {}
-            shuffled = randomisation(left, right, values, shuffles, seed) if values and shuffles else {}
-            for metric in family:
-                rows.append(_row(metric.key, a, b, scores, drawn.get(metric.key), shuffled.get(metric.key)))
-    pairs = pd.DataFrame(rows)
-    order = {m.key: i for i, m in enumerate(metrics)}
-    pairs = pairs.sort_values("metric", key=lambda keys: keys.map(order), kind="stable", ignore_index=True)
-    pairs.insert(8, "p_holm", np.nan)
-    for _, rows_of in pairs.groupby("metric").groups.items():
-        p = pairs.loc[rows_of, "p_randomisation"]
-        if p.notna().all():
-            pairs.loc[rows_of, "p_holm"] = holm(p.tolist())
-    pairs["significant"] = pairs["p_holm"] < level
-    return pairs
-
-
-def _row(
-    key: str,
-    a: str,
-    b: str,
-    scores: Mapping[str, Scores],
-    drawn: np.ndarray | None,
-    shuffled: np.ndarray | None,
-) -> dict[str, Any]:
-    difference = scores[a][key] - scores[b][key]
-    low = high = spread = p_bootstrap = p_randomisation = np.nan
-    if drawn is not None:
-        (low, high), spread = (
-            percentile_interval(drawn),
-            float(drawn.std(ddof=1)) if len(drawn) > 1 else np.nan,
-        )
-        p_bootstrap = p_value(drawn, difference, centre=float(drawn.mean()))
-    if shuffled is not None:
-        p_randomisation = p_value(shuffled, difference)
-    return {
-        "metric": key,
-        "a": a,
-        "b": b,
-        "difference": difference,
-        "low": low,
-        "high": high,
-        "p_bootstrap": p_bootstrap,
-        "p_randomisation": p_randomisation,
-        "detectable": _DETECTABLE * spread,
-    }
+def _protocol(
+    gold: Corpus | None, named: Mapping[str, Predictions], protocol: str | Protocol | None
+) -> Protocol:
+    """Return the protocol that the first system would be scored under."""
+    if protocol is not None:
+        return find_protocol(protocol)
+    first = next(iter(named.values()))
+    corpus = gold or first.gold or Corpus("")
+    return default_protocol(first.states is not None, first.responses is not None, corpus.family)

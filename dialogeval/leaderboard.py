@@ -33,9 +33,7 @@ __all__ = [
 ]
 
 #: What the public leaderboard lists, without the scores of states.
-LEADERBOARD_PROTOCOL = replace(
-    PROTOCOLS["mwzeval"], name="leaderboard", metrics=(*LEADERBOARD, *RICHNESS_METRICS)
-)
+LEADERBOARD_PROTOCOL = replace(PROTOCOLS["mwzeval"], metrics=(*LEADERBOARD, *RICHNESS_METRICS))
 #: Our metrics by the columns of the public leaderboard.
 _COLUMNS = {
     "bleu": "bleu",

@@ -131,15 +131,45 @@ class Protocol:
     @property
     def label(self) -> str:
         """Name for the signature; one that is not built in says so."""
-        # The tokeniser stands in the signature by itself, so choosing another is no protocol of one's own.
+        # The tokeniser stands in the signature by itself, and fewer scores are defined as all of them
+        # are, so choosing these is no protocol of one's own.
         known = PROTOCOLS.get(self.name)
-        same = known is not None and replace(self, tokenizer=known.tokenizer) == known
+        if known is None or not all(metric in known.metrics for metric in self.metrics):
+            return f"user/{self.name}"
+        same = replace(self, tokenizer=known.tokenizer, metrics=known.metrics) == known
         return self.name if same else f"user/{self.name}"
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """What is scored: ``state``, ``text``, ``task``, in the order of the metrics."""
         return tuple(dict.fromkeys(part.task for m in self.resolve_metrics() for part in m.sources))
+
+    def only(self, keys: Iterable[str]) -> Protocol:
+        """Return the protocol restricted to some of its scores; each is defined as before.
+
+        Parameters
+        ----------
+        keys : iterable of str
+            Keys of its metrics, in any order.
+
+        Returns
+        -------
+        Protocol
+
+        Raises
+        ------
+        UnknownNameError
+            A key that is none of this protocol's.
+        UsageError
+            A string where a list of keys is meant, or no key.
+        """
+        if isinstance(keys, str):
+            raise UsageError("metrics", expected=f"a list, such as [{keys!r}]", got=show(keys))
+        wanted = set(keys)
+        own = {m.key: given for m, given in zip(self.resolve_metrics(), self.metrics, strict=True)}
+        for key in sorted(wanted - own.keys()):
+            raise UnknownNameError(f"metric of protocol {self.name}", key, own)
+        return replace(self, metrics=tuple(given for key, given in own.items() if key in wanted))
 
     def resolve_metrics(self) -> tuple[Metric, ...]:
         """Return the metrics themselves.

@@ -1,8 +1,8 @@
 """Reports: a notebook run on somebody's predictions, and what it leaves on disk.
 
 In: the name of a report and parameters. Out: a folder with the executed notebook, a self-contained
-HTML page, ``metrics.json`` and the tables as CSV. Parameters are checked against the notebook
-before anything runs.
+HTML page, ``metrics.json`` and the tables as CSV, and a line a score in the results store. Parameters
+are checked against the notebook before anything runs.
 """
 
 from __future__ import annotations
@@ -12,17 +12,26 @@ import hashlib
 import json
 import os
 import re
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import exceptions
-from .exceptions import DataFileError, DialogevalError, ReportError, UnknownNameError, UsageError, show
+from .exceptions import DataFileError, ReportError, UnknownNameError, UsageError, show
+from .notebook_runs import execute_notebook
 from .resources import resource_dir
+from .results_store import append_results, result_rows
 
-__all__ = ["REPORTS", "export_html", "find_report", "read_parameters", "run_report", "write_outputs"]
+__all__ = [
+    "REPORTS",
+    "Run",
+    "export_html",
+    "find_report",
+    "plan_report",
+    "read_parameters",
+    "run_report",
+    "write_outputs",
+]
 
 #: Reports that come with the package: ``report_NAME.ipynb``.
 REPORTS = ("state_tracking", "generation")
@@ -30,12 +39,63 @@ REPORTS = ("state_tracking", "generation")
 OUT = "out_dir"
 
 
+@dataclass(frozen=True)
+class Run:
+    """A report that has been checked and may start.
+
+    Parameters
+    ----------
+    notebook : pathlib.Path
+    values : dict
+        Parameters that differ from the notebook's own.
+    folder : pathlib.Path
+        Where everything goes.
+    """
+
+    notebook: Path
+    values: dict[str, Any]
+    folder: Path
+
+
+def plan_report(
+    report: str | os.PathLike[str], parameters: Mapping[str, Any] | None, out: str | os.PathLike[str]
+) -> Run:
+    """Check a report's name, parameters and inputs before anything runs.
+
+    Parameters
+    ----------
+    report, parameters, out
+        As for `run_report`.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    UnknownNameError, UsageError, DataFileError
+
+    Examples
+    --------
+    >>> plan_report("generation", {"resamples": "20"}, "reports").folder.as_posix()
+    'reports/generation_generator_template_sample-multiwoz'
+    """
+    path = find_report(report)
+    values = check_parameters(path, parameters or {})
+    defaults = read_parameters(path)
+    _check_inputs({**defaults, **values})
+    folder = Path(out) / _slug(path, {**defaults, **values}, defaults)
+    if OUT in defaults:
+        values[OUT] = str(folder)
+    return Run(path, values, folder)
+
+
 def run_report(
     report: str | os.PathLike[str],
     parameters: Mapping[str, Any] | None = None,
     out: str | os.PathLike[str] = "reports",
 ) -> dict[str, Path]:
-    """Run a report notebook with papermill and export it.
+    """Run a report notebook with papermill, export it, and note its numbers in the results store.
 
     Parameters
     ----------
@@ -49,7 +109,8 @@ def run_report(
     Returns
     -------
     dict of str to pathlib.Path
-        ``notebook``, ``html``, and what the notebook wrote (``metrics.json``, ``*.csv``).
+        ``notebook``, ``html``, what the notebook wrote (``metrics.json``, ``*.csv``), and ``results``,
+        the store that its numbers were appended to.
 
     Raises
     ------
@@ -63,29 +124,45 @@ def run_report(
     >>> run_report("no_such_report")
     Traceback (most recent call last):
     ...
-    dialogeval.exceptions.UnknownNameError: unknown report 'no_such_report': known: state_tracking, generation
+    dialogeval.exceptions.UnknownNameError: unknown report 'no_such_report': known: state_tracking, generation...
     """
-    path = find_report(report)
-    values = check_parameters(path, parameters or {})
-    defaults = read_parameters(path)
-    _check_inputs({**defaults, **values})
-    folder = Path(out) / _slug(path, {**defaults, **values}, defaults)
+    return carry_out(plan_report(report, parameters, out))
+
+
+def carry_out(run: Run, after_cell: Callable[[], None] = lambda: None) -> dict[str, Path]:
+    """Do what was planned; see `run_report`.
+
+    Parameters
+    ----------
+    run : Run
+    after_cell : callable
+        Called after every cell, for whoever shows progress.
+
+    Returns
+    -------
+    dict of str to pathlib.Path
+
+    Raises
+    ------
+    ReportError
+    """
+    folder = run.folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        _clear(folder)
     except OSError as error:
         raise ReportError(
             f"cannot be made ({error.strerror})", file=folder, mend="choose another --out"
         ) from None
-    if OUT in defaults:
-        values[OUT] = str(folder)
-    notebook = folder / "report.ipynb"
-    _clear(folder)
-    _execute(path, notebook, values)
-    html = folder / "report.html"
-    html.write_text(export_html(notebook), encoding="utf-8")
-    written = {"notebook": notebook, "html": html}
+    written = {"notebook": folder / "report.ipynb", "html": folder / "report.html"}
+    execute_notebook(run.notebook, written["notebook"], run.values, after_cell)
+    replace_file(written["html"], export_html(written["notebook"]))
     for extra in sorted([*folder.glob("*.json"), *folder.glob("*.csv")]):
         written[extra.name] = extra
+    if "metrics.json" in written:
+        metrics = json.loads(written["metrics.json"].read_text(encoding="utf-8"))
+        name = run.notebook.stem.removeprefix("report_")
+        written["results"] = append_results(folder.parent, result_rows(metrics, name))
     return written
 
 
@@ -183,50 +260,6 @@ def _clear(folder: Path) -> None:
             old.unlink(missing_ok=True)
 
 
-def _execute(path: Path, notebook: Path, values: dict[str, Any]) -> None:
-    import logging
-
-    import papermill
-    from papermill.exceptions import PapermillExecutionError
-
-    logging.getLogger("papermill").setLevel(logging.ERROR)
-    try:
-        with _quiet_kernel():
-            papermill.execute_notebook(
-                str(path),
-                str(notebook),
-                parameters=values,
-                progress_bar=False,
-                log_output=False,
-                kernel_name="python3",
-                language="python",
-            )
-    except PapermillExecutionError as error:
-        kind = getattr(exceptions, error.ename, None)
-        if isinstance(kind, type) and issubclass(kind, DialogevalError):
-            # Our own refusals are one line that says all: which cell it came from helps nobody.
-            raise ReportError(error.evalue) from None
-        cause = f"{error.ename}: {error.evalue}"
-        mend = f"see {notebook}"
-        raise ReportError(f"cell {error.cell_index} failed: {cause}", file=path.name, mend=mend) from None
-    except OSError as error:
-        raise ReportError(f"cannot be written ({error.strerror or error})", file=notebook) from None
-
-
-@contextmanager
-def _quiet_kernel() -> Iterator[None]:
-    """Keep the kernel's own log off standard error: what a cell prints goes into the notebook anyway."""
-    sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
-
-
 def export_html(notebook: str | os.PathLike[str]) -> str:
     """Return an executed notebook as one HTML page, with its code folded away.
 
@@ -290,11 +323,15 @@ def write_outputs(folder: str, metrics: Mapping[str, Any], **tables: Any) -> lis
     contents = {"metrics.json": text + "\n"}
     contents |= {f"{name}.csv": frame.to_csv(lineterminator="\n") for name, frame in tables.items()}
     for name, content in contents.items():
-        # Whoever reads the folder meanwhile sees the old file or the new one, never half of one.
-        partial = target / f".{name}.part"
-        partial.write_text(content, encoding="utf-8", newline="")
-        os.replace(partial, target / name)
+        replace_file(target / name, content)
     return list(contents)
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old one or the new one, never half of one."""
+    partial = path.with_name(f".{path.name}.part")
+    partial.write_text(text, encoding="utf-8", newline="")
+    os.replace(partial, path)
 
 
 def _slug(path: Path, values: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
 
@@ -92,6 +92,65 @@ def test_paired_bootstrap_equals_a_loop_over_the_same_draws() -> None:
     draws = np.random.default_rng(4).integers(0, 20, size=(50, 20))
     loop = [a["hits"].to_numpy()[d].sum() / 100 - b["hits"].to_numpy()[d].sum() / 100 for d in draws]
     np.testing.assert_allclose(paired_bootstrap(a, b, SHARE, 50, seed=4)["share"], loop, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("corpus", "system", "protocol"),
+    [
+        ("crosswoz_en", "tracker_sloppy.jsonl.gz", "trade"),
+        ("multiwoz", "generator_bland.json.gz", "lai2019"),
+        ("multiwoz", "generator_bland.json.gz", "mwzeval"),
+    ],
+)
+def test_intervals_equal_a_loop_that_scores_every_resample_anew(
+    corpus: str, system: str, protocol: str
+) -> None:
+    gold = de.load_corpus(f"sample/{corpus}")
+    predictions = de.load_predictions(f"sample/predictions/{corpus}/{system}")
+    scores = de.score(gold, predictions, protocol, resamples=4, seed=3)
+    scored = sorted(scores.coverage.turns["dialogue_id"].unique())
+    draws = np.random.default_rng(3).integers(0, len(scored), size=(4, len(scored)))
+    loop: dict[str, list[float]] = {}
+    for draw in draws:
+        # Every draw of a dialogue is a dialogue of its own, scored by the whole machinery.
+        copies = pd.DataFrame({"dialogue_id": np.array(scored)[draw], "copy": range(len(draw))})
+        again = de.score(drawn(gold, copies), drawn(predictions, copies), scores.protocol, resamples=0)
+        for key, value in again.table["value"].items():
+            loop.setdefault(str(key), []).append(value)
+    tested = [m.key for m in scores.metrics if m.resample == "bootstrap"]
+    assert tested
+    for key in tested:
+        expected = np.quantile(loop[key], [0.025, 0.975])
+        np.testing.assert_allclose(scores.table.loc[key, ["low", "high"]].astype(float), expected, rtol=1e-9)
+
+
+def drawn(whole, copies: pd.DataFrame):  # type: ignore[no-untyped-def]
+    """Return a corpus or predictions made of copies of its dialogues under new ids."""
+    tables = {}
+    for field in fields(whole):
+        frame = getattr(whole, field.name)
+        if isinstance(frame, pd.DataFrame) and "dialogue_id" in frame:
+            every = copies.merge(frame, on="dialogue_id")
+            every["dialogue_id"] = every["dialogue_id"] + "~" + every["copy"].astype(str)
+            tables[field.name] = every[list(frame.columns)]
+    return replace(whole, **tables)
+
+
+def test_only_what_the_chosen_scores_rest_on_has_to_be_alike() -> None:
+    paths = {n: f"sample/predictions/multiwoz/generator_{n}.json.gz" for n in ("template", "bland")}
+    pair = {name: de.load_predictions(path) for name, path in paths.items()}
+    pair["bland"] = replace(pair["bland"], states=None)
+    with pytest.raises(UsageError, match="differ in .*states:predicted against states:gold"):
+        de.compare("sample/multiwoz", pair, "mwzeval", resamples=0, shuffles=0)
+    result = de.compare("sample/multiwoz", pair, "mwzeval", metrics=["bleu"], resamples=20, shuffles=50)
+    assert list(result.table.columns) == ["bleu"] and len(result.pairs) == 1
+    assert "proto:mwzeval|" in result.signature and "states:" not in result.signature
+    with pytest.raises(
+        UnknownNameError, match="unknown metric of protocol mwzeval 'blue': did you mean bleu"
+    ):
+        de.compare("sample/multiwoz", pair, "mwzeval", metrics=["blue"])
+    with pytest.raises(UsageError, match="a list, such as \\['bleu'\\], got"):
+        de.compare("sample/multiwoz", pair, "mwzeval", metrics="bleu")
 
 
 def test_bleu_agrees_with_sacrebleu(real_cases: Path) -> None:

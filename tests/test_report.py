@@ -17,7 +17,8 @@ import dialogeval as de
 from dialogeval import wording
 from dialogeval.exceptions import DataFileError, ReportError, UnknownNameError, UsageError
 from dialogeval.locate import locate_predictions
-from dialogeval.report import export_html, read_parameters, run_report, write_outputs
+from dialogeval.report import export_html, plan_report, read_parameters, run_report, write_outputs
+from dialogeval.report_batch import run_batch
 from dialogeval.resources import resource_dir
 
 COMMON = ["corpus", "split", "predictions", "protocol", "data_home", "seed", "resamples"]
@@ -316,3 +317,54 @@ def test_export_needs_no_kernel(tmp_path: Path) -> None:
     nbformat.write(book, tmp_path / "n.ipynb")
     page = export_html(tmp_path / "n.ipynb")
     assert "<title>Mine &lt;i&gt;&amp; yours&lt;/i&gt;</title>" in page
+
+
+TINY = """
+import json
+from pathlib import Path
+if predictions == "bad":
+    raise ValueError("no <b> such thing")
+scores = {"system": predictions, "protocol": protocol, "signature": "jga|gold:c/test@1|n:1"}
+scores["metrics"] = {"m": {"value": 1.0, "low": None, "high": None}}
+Path(out_dir, "metrics.json").write_text(json.dumps(scores))
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """A report that needs no data: the runner alone is tested."""
+    cell = nbformat.v4.new_code_cell
+    settings = 'predictions = ""\nprotocol = "lin2021"\ncorpus = ""\nout_dir = ""'
+    book = nbformat.v4.new_notebook(cells=[cell(settings), cell(TINY.strip())])
+    book.cells[0].metadata["tags"] = ["parameters"]
+    nbformat.write(book, tmp_path / "tiny.ipynb")
+    for name in ("a", "b", "bad"):
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    return tmp_path / "tiny.ipynb"
+
+
+def test_several_systems_and_protocols_fan_out_and_one_failure_stops_no_other(tiny: Path) -> None:
+    files = ["--predictions", "a", "bad", "b", "--protocol", "lin2021", "trade"]
+    command = [sys.executable, "-m", "dialogeval", "report", str(tiny), *files, "--out", "out", "--jobs", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tiny.parent, check=False)
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2 and all(
+        re.fullmatch(r"dialogeval: tiny\.ipynb: cell \d+ failed: ValueError: no <b> such thing; see .*", line)
+        for line in lines
+    )
+    assert done.stdout.count("notebook: ") == 4
+    rows = de.read_results(tiny.parent / "out")
+    wanted = [(system, protocol) for system in "ab" for protocol in ("lin2021", "trade")]
+    assert sorted(zip(rows["system"], rows["protocol"], strict=True)) == wanted
+    assert set(rows["report"]) == {"tiny"}
+    assert (tiny.parent / "out" / "tiny_bad_trade" / "report.ipynb").is_file()
+
+
+def test_a_batch_refuses_two_runs_into_one_folder_and_no_jobs(tiny: Path, tmp_path: Path) -> None:
+    run = plan_report(tiny, {"predictions": str(tmp_path / "a")}, tmp_path / "out")
+    with pytest.raises(UsageError, match="two reports would write into one folder; leave one of them out"):
+        list(run_batch([run, run]))
+    with pytest.raises(UsageError, match="jobs: expected a whole number from 1, got 0"):
+        list(run_batch([run], jobs=0))
+    assert not (tmp_path / "out").exists()

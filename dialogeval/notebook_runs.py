@@ -1,0 +1,128 @@
+"""One notebook run by papermill: cell by cell, quietly, with one clear line where it fails.
+
+In: a notebook, where to put the executed one, the values of its parameters. Out: the executed notebook
+on disk, also when a cell fails; a call after each cell for whoever shows progress.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from . import exceptions
+from .exceptions import DialogevalError, ReportError
+
+__all__ = ["count_cells", "execute_notebook"]
+
+#: Called after every cell.
+AfterCell = Callable[[], None]
+
+
+def count_cells(path: str | os.PathLike[str]) -> int:
+    """Return the number of cells that running a notebook goes through, the injected parameters included.
+
+    Examples
+    --------
+    >>> from dialogeval.report import find_report
+    >>> count_cells(find_report("generation")) > 20
+    True
+    """
+    import nbformat
+
+    return len(nbformat.read(path, as_version=4).cells) + 1
+
+
+def execute_notebook(path: Path, target: Path, values: dict[str, Any], after_cell: AfterCell) -> None:
+    """Run a notebook with papermill and write the executed one.
+
+    Parameters
+    ----------
+    path, target : pathlib.Path
+    values : dict
+        Parameters.
+    after_cell : callable
+
+    Raises
+    ------
+    ReportError
+        A cell failed, or the notebook cannot be written; what was executed is kept.
+
+    Examples
+    --------
+    >>> from dialogeval.report import find_report
+    >>> execute_notebook(find_report("generation"), Path("no/such/folder/x.ipynb"), {}, lambda: None)
+    Traceback (most recent call last):
+    ...
+    dialogeval.exceptions.ReportError: no/such/folder/x.ipynb: cannot be written (...)
+    """
+    import logging
+
+    import papermill
+    from papermill.exceptions import PapermillExecutionError
+
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    if not target.parent.is_dir():
+        raise ReportError("cannot be written (no such folder)", file=target)
+    try:
+        with _quiet_kernel(), _engine(after_cell) as engine:
+            papermill.execute_notebook(
+                str(path),
+                str(target),
+                parameters=values,
+                engine_name=engine,
+                progress_bar=False,
+                log_output=False,
+                kernel_name="python3",
+                language="python",
+            )
+    except PapermillExecutionError as error:
+        kind = getattr(exceptions, error.ename, None)
+        if isinstance(kind, type) and issubclass(kind, DialogevalError):
+            # Our own refusals are one line that says all: which cell it came from helps nobody.
+            raise ReportError(error.evalue) from None
+        cause = f"{error.ename}: {error.evalue}"
+        mend = f"see {target}"
+        raise ReportError(f"cell {error.cell_index} failed: {cause}", file=path.name, mend=mend) from None
+    except OSError as error:
+        raise ReportError(f"cannot be written ({error.strerror or error})", file=target) from None
+
+
+@contextmanager
+def _engine(after_cell: AfterCell) -> Iterator[str]:
+    """Register papermill's own engine with a call after each cell, for the time of one run."""
+    from papermill.engines import NBClientEngine, papermill_engines
+
+    class Engine(NBClientEngine):
+        """The engine that papermill uses anyway."""
+
+        @classmethod
+        def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **settings: Any) -> Any:
+            own = nb_man.cell_complete
+
+            def complete(*arguments: Any, **named: Any) -> None:
+                own(*arguments, **named)
+                after_cell()
+
+            nb_man.cell_complete = complete
+            return super().execute_managed_notebook(nb_man, kernel_name, **settings)
+
+    papermill_engines.register("dialogeval", Engine)
+    yield "dialogeval"
+
+
+@contextmanager
+def _quiet_kernel() -> Iterator[None]:
+    """Keep the kernel's own log off standard error: what a cell prints goes into the notebook anyway."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
