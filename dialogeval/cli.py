@@ -84,6 +84,11 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--split", default="test", help="split of the corpus (default: test)")
     sub.add_argument("--protocol", help="see: dialogeval protocols (default: lin2021 or lai2019)")
     sub.add_argument(
+        "--align",
+        metavar="NAME_OR_PATH",
+        help="write states in the gold's ontology first, such as multiwoz__crosswoz_en",
+    )
+    sub.add_argument(
         "--tokenizer", choices=("space", "13a", "zh", "char"), help="for texts, instead of the protocol's"
     )
     sub.add_argument("--format", help="of the predictions (default: recognised from content)")
@@ -216,6 +221,7 @@ def run_score(options: argparse.Namespace) -> None:
         gold,
         predictions,
         protocol,
+        alignment=options.align,
         missing=options.missing,
         resamples=options.resamples,
         seed=options.seed,

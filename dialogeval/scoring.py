@@ -11,7 +11,7 @@ import html
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,9 @@ from .protocols import Protocol, default_protocol, find_protocol
 from .resampling import all_dialogue_sums, bootstrap, jackknife, percentile_interval
 from .signature import signature
 from .tables import Corpus, Predictions, as_predictions
+
+if TYPE_CHECKING:
+    from .alignment import Alignment
 
 __all__ = ["Scores", "score"]
 
@@ -196,6 +199,7 @@ def score(
     protocol: str | Protocol | None = None,
     *,
     split: str = "test",
+    alignment: Alignment | str | None = None,
     missing: str | None = None,
     resamples: int = RESAMPLES,
     seed: int = SEED,
@@ -214,6 +218,10 @@ def score(
         `dialogeval.protocols`.
     split : str, default="test"
         Used when ``gold`` is a name or a path.
+    alignment : Alignment or str, optional
+        Write the predicted states in the gold's ontology before they are scored; a name or path as
+        `dialogeval.alignment.load_alignment` takes it. Stands in the signature with its checksum; what
+        could not be mapped is counted in the warnings.
     missing : {"error", "empty", "skip"}, optional
         What to do with turns that the predictions lack; the protocol's own choice by default.
     resamples : int, default=1000
@@ -257,6 +265,8 @@ def score(
             file=predictions.path or predictions.name,
             mend="name a corpus, or use a format that carries its own gold (pairs, trade, gt-pr)",
         )
+    if alignment is not None:
+        predictions, alignment = _align(gold, predictions, alignment)
     if protocol is None:
         protocol = default_protocol(
             predictions.states is not None, predictions.responses is not None, gold.family
@@ -281,7 +291,9 @@ def score(
         # A name from a file must not write to the terminal.
         system="".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in predictions.name),
         protocol=protocol,
-        signature=signature(protocol, pairs, gold, coverage, missing, resamples, seed),
+        signature=signature(
+            protocol, pairs, gold, coverage, missing, resamples, seed, alignment.id if alignment else ""
+        ),
         coverage=coverage,
         table=table,
         metrics=metrics,
@@ -290,6 +302,22 @@ def score(
         pairs=pairs,
         gold=gold,
     )
+
+
+def _align(
+    gold: Corpus, predictions: Predictions, alignment: Alignment | str
+) -> tuple[Predictions, Alignment]:
+    """Write predicted states in the gold's ontology, where the alignment leads there."""
+    from .alignment import LANGUAGES, load_alignment, map_predictions, ontology_name
+
+    alignment = load_alignment(alignment) if isinstance(alignment, str) else alignment
+    ends = ontology_name(alignment.target), ontology_name(gold.name)
+    if ends[0] != ends[1] and set(ends) <= set(LANGUAGES):
+        mend = "choose an alignment whose target is the gold's ontology"
+        raise UsageError(
+            f"alignment {alignment.name} leads into {ends[0]}, the gold is {gold.name}", mend=mend
+        )
+    return map_predictions(predictions, alignment), alignment
 
 
 def _check_arguments(gold: object, predictions: object, resamples: object, seed: object) -> None:

@@ -28,6 +28,7 @@ def signature(
     missing: str,
     resamples: int,
     seed: int,
+    alignment: str = "",
 ) -> str:
     """Name everything that two comparable numbers must share.
 
@@ -41,6 +42,8 @@ def signature(
     missing : str
         Policy for turns without a prediction.
     resamples, seed : int
+    alignment : str
+        Name and checksum of the alignment that predictions went through.
 
     Returns
     -------
@@ -55,6 +58,7 @@ def signature(
     'jga|proto:lin2021|case:keep|space:keep|gold:toy/all@unknown|n:1|boot:none|v:...'
     """
     parts = ["+".join(_NAMES[task] for task in pairs), f"proto:{protocol.label}"]
+    parts += [f"align:{alignment}"] if alignment else []
     if "state" in pairs:
         parts += [f"{k}:{v}" for k, v in describe_steps(protocol.steps).items()]
         parts += [f"version:{protocol.gold}"] if protocol.gold != "annotated" else []

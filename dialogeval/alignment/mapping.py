@@ -1,0 +1,305 @@
+"""States mapped through an alignment, and what could not be mapped with the reason why.
+
+In: rows of (dialogue_id, turn, domain, slot, value) in the names of one ontology. Out: the same in
+the names of another, each row with the number of the row it came from. Each distinct triple is
+mapped once, however often it occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+
+from ..exceptions import UnknownNameError, UsageError
+from ..normalize import normalize_slot
+from ..tables import Corpus, Predictions, table
+from .converters import is_special, value_mapping
+from .rules import slot_key
+from .table import Alignment, Hop
+
+__all__ = ["REASONS", "STAGES", "map_corpus_states", "map_predictions", "map_states"]
+
+#: ``names``: slots are renamed; ``values``: and values mapped by steps that do not translate; ``all``: by all.
+STAGES = ("names", "values", "all")
+#: Why a row is unmapped. Under ``value`` it stands in the mapped table as well, its value as it was.
+REASONS = ("no counterpart", "false friend", "value", "target filled twice")
+_PLACE = ["dialogue_id", "turn", "domain", "slot"]
+_STATE = [*_PLACE, "value"]
+_TRIPLE = ["domain", "slot", "value"]
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A row of a hop, ready to run."""
+
+    domain: str
+    slot: str
+    convert: Callable[[str], str | None]
+    joins: bool  # several values of the target slot are one list
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """Where a triple has got to: its value by all hops so far, and by those that do not translate."""
+
+    domain: str
+    slot: str
+    value: str
+    untranslated: str
+    failed: int = -1  # the first hop that did not know the value
+    joins: bool = False
+
+    @property
+    def weak(self) -> bool:
+        """Whether the value gives way to another one of the same slot: unknown, or "do not care"."""
+        return self.failed >= 0 or is_special(self.value)
+
+
+class _Router:
+    """The steps of one hop by slot."""
+
+    def __init__(self, hop: Hop) -> None:
+        self.translates = hop.translates
+        self.steps: dict[tuple[str, str], list[_Step]] = {}
+        self.false_friends: set[tuple[str, str]] = set()
+        languages = (hop.source_language, hop.target_language)
+        mappings = {c: value_mapping(c, hop.values, *languages) for c in hop.rows["converter"].unique()}
+        for row in hop.rows.to_dict("records"):
+            key = slot_key(row["domain"], row["slot"])
+            if row["relation"] == "false friend":
+                self.false_friends.add(key)
+            elif row["relation"] != "none":
+                kind = row["converter"].partition(":")[0]
+                joins = kind == "list" or (kind == "any" and row["relation"] == "broader")
+                step = _Step(row["target_domain"], row["target_slot"], mappings[row["converter"]], joins)
+                self.steps.setdefault(key, []).append(step)
+
+    def find(self, domain: str, slot: str) -> tuple[list[_Step], str]:
+        """Return the steps of a slot, and why there are none."""
+        key = slot_key(domain, slot)
+        if key not in self.steps and key not in self.false_friends:
+            # Systems say "leave at" and "people" where the corpus says leaveat and bookpeople.
+            key = key[0], normalize_slot(key[0], slot.strip(), ["slots:multiwoz22"])
+        return self.steps.get(key, []), REASONS[key in self.false_friends]
+
+
+@lru_cache(maxsize=32)
+def _router(hop: Hop) -> _Router:
+    return _Router(hop)
+
+
+def _follow(routers: Sequence[_Router], domain: str, slot: str, value: str) -> tuple[list[_Branch], str]:
+    branches, reason = [_Branch(domain, slot, value, value)], ""
+    for number, router in enumerate(routers):
+        arrived = []
+        for at in branches:
+            steps, why = router.find(at.domain, at.slot)
+            for step in steps:
+                new = step.convert(at.value)
+                if new is None and len(steps) > 1:
+                    # Where values decide between several targets, a value that none knows has no target.
+                    continue
+                kept = at.untranslated if router.translates else step.convert(at.untranslated)
+                arrived.append(
+                    _Branch(
+                        step.domain,
+                        step.slot,
+                        at.value if new is None else new,
+                        at.untranslated if kept is None else kept,
+                        number if new is None and at.failed < 0 else at.failed,
+                        step.joins,
+                    )
+                )
+            reason = reason or ("" if arrived else REASONS[0] if steps else why)
+        branches = arrived
+    return branches, reason
+
+
+def map_states(
+    states: pd.DataFrame, alignment: Alignment, stage: str = "all"
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Write states in the names, and the values, of another ontology.
+
+    Parameters
+    ----------
+    states : pandas.DataFrame
+        Columns dialogue_id, turn, domain, slot, value; not changed. Slots are found without regard
+        to case, spaces and underscores, and by the spellings of MultiWOZ's systems.
+    alignment : Alignment
+    stage : {"all", "names", "values"}
+        ``names`` leaves all values as they are, ``values`` those that a translating step would change.
+
+    Returns
+    -------
+    mapped : pandas.DataFrame
+        The same columns, and ``row``: the position in ``states`` of the row it came from. A value
+        that a step does not know stays as it came to that step. Where several rows lead to one slot,
+        items of a list are joined under the first row; of other values the first one known is kept.
+    unmapped : pandas.DataFrame
+        Rows of ``states``, ``row`` and ``reason``, one of `REASONS`; rows with reason ``value`` are
+        in ``mapped`` too.
+
+    Raises
+    ------
+    UnknownNameError
+
+    Examples
+    --------
+    >>> from dialogeval.alignment import load_alignment
+    >>> s = table("states", [("d", 0, "酒店", "价格", "300-400元"), ("d", 0, "酒店", "名称", "北京饭店")])
+    >>> mapped, unmapped = map_states(s, load_alignment("crosswoz__crosswoz_en"))
+    >>> mapped[["slot", "value", "row"]].values.tolist()
+    [['price', '300-400 yuan', 0], ['name', '北京饭店', 1]]
+    >>> unmapped[["value", "reason"]].values.tolist()
+    [['北京饭店', 'value']]
+    """
+    if stage not in STAGES:
+        raise UnknownNameError("stage of a mapping", stage, STAGES)
+    states = states[_STATE].reset_index(drop=True)
+    states["row"] = range(len(states))
+    if not alignment.hops:
+        return states, states.head(0).assign(reason=pd.Series(dtype="str"))
+    triples = states[_TRIPLE].drop_duplicates()
+    routers = [_router(hop) for hop in alignment.hops]
+    counted = {"all": {*range(len(routers))}, "names": set()}
+    counted["values"] = {n for n, router in enumerate(routers) if not router.translates}
+    found, lost = [], []
+    for triple in triples.itertuples(index=False, name=None):
+        branches, reason = _follow(routers, *triple)
+        for b in branches:
+            value = {"all": b.value, "values": b.untranslated, "names": triple[2]}[stage]
+            found.append((*triple, b.domain, b.slot, value, b.weak, b.joins and not b.weak))
+        if any(b.failed in counted[stage] for b in branches):
+            lost.append((*triple, "value"))
+        elif not branches:
+            lost.append((*triple, reason))
+    new = ["new_domain", "new_slot", "new_value", "weak", "joins"]
+    routes = pd.DataFrame(found, columns=[*_TRIPLE, *new]).astype(
+        dict.fromkeys([*_TRIPLE, *new[:3]], "str") | {"weak": bool, "joins": bool}
+    )
+    reasons = pd.DataFrame(lost, columns=[*_TRIPLE, "reason"]).astype("str")
+    mapped = states.merge(routes, on=_TRIPLE, how="inner").sort_values("row", kind="stable")
+    mapped = mapped.drop(columns=_TRIPLE).rename(columns=dict(zip(new, _TRIPLE, strict=False)))
+    mapped, second = _one_value_a_slot(mapped, alignment.target_language)
+    unmapped = states.merge(reasons, on=_TRIPLE, how="inner")
+    if len(second):
+        again = states[states["row"].isin(second) & ~states["row"].isin(unmapped["row"])]
+        unmapped = pd.concat([unmapped, again.assign(reason=REASONS[3])])
+    unmapped = unmapped.sort_values("row", kind="stable").reset_index(drop=True)
+    return mapped[[*_STATE, "row"]], unmapped
+
+
+def _one_value_a_slot(mapped: pd.DataFrame, language: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Join lists and keep the first of other values; return the rows left out as well."""
+    if not mapped.duplicated(_PLACE).any():
+        return mapped.reset_index(drop=True), mapped["row"].head(0)
+    mapped = mapped.sort_values("weak", kind="stable").reset_index(drop=True)
+    shared = mapped[mapped.duplicated(_PLACE, keep=False) & mapped["joins"]]
+    sign = " " if language == "zh" else ","
+    joined = shared.groupby(_PLACE, sort=False)["value"].agg(lambda v: sign.join(dict.fromkeys(v)))
+    mapped.loc[shared.drop_duplicates(_PLACE).index, "value"] = joined.to_numpy()
+    twice = mapped.duplicated(_PLACE)
+    kept = mapped[~twice].sort_values("row", kind="stable").reset_index(drop=True)
+    return kept, mapped.loc[twice & ~mapped["joins"], "row"]
+
+
+def _summary(alignment: Alignment, total: int, mapped: pd.DataFrame, unmapped: pd.DataFrame) -> str:
+    counts = unmapped["reason"].value_counts()
+    lost = ", ".join(f"{r}: {counts[r]:,}" for r in REASONS if counts.get(r))
+    whole = len(set(mapped["row"]) - set(unmapped["row"]))
+    note = f"mapped through {alignment.id}: {whole:,} of {total:,} triples"
+    return f"{note}; unmapped by reason: {lost or 'none'}"
+
+
+def map_predictions(predictions: Predictions, alignment: Alignment, stage: str = "all") -> Predictions:
+    """Write a system's states in another ontology; responses stay as they are.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    alignment : Alignment
+    stage : {"all", "names", "values"}
+        As for `map_states`.
+
+    Returns
+    -------
+    Predictions
+        ``notes`` say how many triples were mapped, and why others were not. Active domains go by the
+        domains of the alignment; the gold that the file may carry is left out.
+
+    Raises
+    ------
+    UsageError
+        Predictions without states.
+
+    Examples
+    --------
+    >>> from dialogeval.alignment import load_alignment
+    >>> p = Predictions("p", states=table("states", [("d", 0, "hotel", "area", "north")]))
+    >>> map_predictions(p, load_alignment("multiwoz__crosswoz_en")).notes[0].partition(": ")[2]
+    '0 of 1 triples; unmapped by reason: no counterpart: 1'
+    """
+    if predictions.states is None:
+        raise UsageError("no states to map", got=repr(predictions), mend="give predictions that have states")
+    mapped, unmapped = map_states(predictions.states, alignment, stage)
+    before = domains = predictions.active_domains
+    if before is not None and alignment.hops:
+        pairs = _aligned(alignment)[["domain", "target_domain"]].drop_duplicates()
+        pairs = pairs.assign(domain=pairs["domain"].str.lower())
+        merged = before.assign(domain=before["domain"].str.lower()).merge(pairs, on="domain")
+        domains = merged.drop(columns="domain").rename(columns={"target_domain": "domain"})
+        domains = domains[list(before.columns)].drop_duplicates(ignore_index=True)
+    note = _summary(alignment, len(predictions.states), mapped, unmapped)
+    states = mapped[_STATE]
+    return replace(
+        predictions, states=states, active_domains=domains, gold=None, notes=(*predictions.notes, note)
+    )
+
+
+def _aligned(alignment: Alignment) -> pd.DataFrame:
+    rows = alignment.rows
+    return rows[~rows["relation"].isin(["none", "false friend"])]
+
+
+def map_corpus_states(corpus: Corpus, alignment: Alignment, stage: str = "all") -> Corpus:
+    """Write the gold states of a corpus in another ontology.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    alignment : Alignment
+    stage : {"all", "names", "values"}
+
+    Returns
+    -------
+    Corpus
+        Turns and dialogues as they are; states and layouts mapped; the tables that speak of slots in
+        the old names (goals, acts, ontology and so on) empty. ``notes`` say what was not mapped.
+
+    Examples
+    --------
+    >>> from dialogeval.alignment import load_alignment
+    >>> c = Corpus("toy", states=table("states", [("d", 0, "hotel", "area", "north")]))
+    >>> map_corpus_states(c, load_alignment("multiwoz__multiwoz_zh")).states["value"].tolist()
+    ['北方']
+    """
+    mapped, unmapped = map_states(corpus.states, alignment, stage)
+    note = _summary(alignment, len(corpus.states), mapped, unmapped)
+    layouts = corpus.layouts
+    if alignment.hops and len(layouts):
+        keys = [slot_key(d, s) for d, s in zip(layouts["domain"], layouts["slot"], strict=True)]
+        targets: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for row in _aligned(alignment).to_dict("records"):
+            target = (row["target_domain"], row["target_slot"])
+            targets.setdefault(slot_key(row["domain"], row["slot"]), []).append(target)
+        named = [
+            (n, *t) for n, key in zip(layouts["layout"], keys, strict=True) for t in targets.get(key, [])
+        ]
+        layouts = table("layouts", list(dict.fromkeys(named)))
+    old = ("alternatives", "corrections", "goals", "acts", "spans", "bookings", "ontology")
+    empty: dict[str, Any] = {kind: table(kind) for kind in old}
+    return replace(corpus, states=mapped[_STATE], layouts=layouts, notes=(*corpus.notes, note), **empty)
