@@ -42,6 +42,9 @@ _HOMES = {
     "metrics.text": ["bleu", "sentence_bleu_mean"],
     "metrics.diversity": ["distinct_n", "distinct_utterances"],
     "metrics.goal": ["goal_scores"],
+    "ontology": ["Ontology", "compare_ontologies", "ontology_of"],
+    "alignment": ["Alignment", "attribute_losses", "load_alignment", "map_predictions"],
+    "alignment.finder": ["false_friends", "propose_alignment"],
     "delex": ["delexicalize"],
     "model_input": ["lai_inputs"],
     "baselines": ["run_baseline"],
@@ -53,6 +56,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
+    from .alignment import Alignment, attribute_losses, load_alignment, map_predictions
+    from .alignment.finder import false_friends, propose_alignment
     from .analysis import (
         confused_slots,
         confused_values,
@@ -77,6 +82,7 @@ if TYPE_CHECKING:
     from .metrics.state import joint_goal_accuracy, slot_f1, slot_scores
     from .metrics.text import bleu, sentence_bleu_mean
     from .model_input import lai_inputs
+    from .ontology import Ontology, compare_ontologies, ontology_of
     from .predictions import load_predictions
     from .predictions.writers import convert, save_predictions
     from .protocols import PROTOCOLS, Protocol, protocols_table

@@ -20,7 +20,7 @@ from ..exceptions import CorpusError, show
 from ..tables import Corpus, Source, canonical_id, table
 from .utterances import ABSENT, UNANSWERED, add_span, dialogues_of, notes_of, turns_of
 
-__all__ = ["looks_like", "read"]
+__all__ = ["looks_like", "read", "read_schema"]
 
 _SPEAKERS = ("USER", "SYSTEM")
 
@@ -89,7 +89,7 @@ def read(
     kinds = ("dialogues", "turns", "states", "alternatives", "acts", "spans")
     rows: dict[str, list[tuple]] = {k: [] for k in kinds}
     counts: Counter[str] = Counter()
-    ontology, layout = _read_schema(schema, file)
+    ontology, layout = read_schema(schema, file)
     acts = _index_acts(dialog_acts, file)
     for key, original, dialogue in dialogues_of(raw, file):
         services = dialogue.get("services", [])
@@ -307,8 +307,16 @@ def _index_acts(dialog_acts: Any, file: str | os.PathLike[str]) -> dict[str, dic
     return {canonical_id(name): entry for name, entry in dialog_acts.items()}
 
 
-def _read_schema(schema: Any, file: str | os.PathLike[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return ontology (listed values only) and layout (every slot) of a schema."""
+def read_schema(schema: Any, file: str | os.PathLike[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return ontology (listed values only) and layout (every slot) of a schema.
+
+    Examples
+    --------
+    >>> slots = [{"name": "hotel-area", "possible_values": ["north"]}, {"name": "hotel-name"}]
+    >>> ontology, layout = read_schema([{"service_name": "hotel", "slots": slots}], "schema.json")
+    >>> ontology["value"].tolist(), layout["slot"].tolist()
+    (['north'], ['area', 'name'])
+    """
     values: list[tuple] = []
     slots: list[tuple] = []
     try:
