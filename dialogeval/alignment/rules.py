@@ -18,15 +18,7 @@ from .converters import CONVERTERS, TABLE_KINDS, Pairs, inline_pairs, value_key
 if TYPE_CHECKING:
     from .table import Alignment
 
-__all__ = [
-    "COLUMNS",
-    "RELATIONS",
-    "check_alignment",
-    "check_pairs",
-    "check_rows",
-    "check_targets",
-    "slot_key",
-]
+__all__ = ["COLUMNS", "RELATIONS", "check_alignment"]
 
 COLUMNS = ("domain", "slot", "target_domain", "target_slot", "relation", "converter", "note")
 _OPTIONAL = ("converter", "note")
