@@ -148,12 +148,14 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--format", help="of IN (default: recognised from content)")
 
     sub = command("report", run_report_command, "run a report notebook on predictions")
-    sub.add_argument("report", metavar="REPORT", help="state_tracking, generation, or the path of a notebook")
+    sub.add_argument(
+        "report", metavar="REPORT", help="state_tracking, generation, leaderboard, or the path of a notebook"
+    )
     sub.add_argument(
         "--predictions",
         metavar="FILE",
         nargs="+",
-        help="predictions to report on, a report each (default: a sample system)",
+        help="predictions, a report each (leaderboard: files or folders, one report on all)",
     )
     sub.add_argument("--corpus", metavar="NAME_OR_PATH", help="gold (default: the notebook's sample corpus)")
     sub.add_argument("--split", help="split of the corpus")
@@ -334,8 +336,8 @@ def run_convert(options: argparse.Namespace) -> None:
 def run_report_command(options: argparse.Namespace) -> None:
     """Run a report notebook, once for every prediction file and protocol."""
     from .exceptions import ReportError
-    from .report import plan_report
     from .report_batch import run_batch
+    from .report_plan import BETWEEN, plan_report, takes_all
 
     parameters: dict[str, Any] = {}
     for name, value in options.parameter:
@@ -346,6 +348,8 @@ def run_report_command(options: argparse.Namespace) -> None:
         if getattr(options, name) is not None:
             parameters[name] = getattr(options, name)
     several = {n: getattr(options, n) for n in ("predictions", "protocol") if getattr(options, n) is not None}
+    if takes_all(options.report) and options.predictions:
+        several["predictions"] = [BETWEEN.join(options.predictions)]
     choices = [dict(zip(several, chosen, strict=True)) for chosen in product(*several.values())]
     runs = [plan_report(options.report, parameters | choice, options.out) for choice in choices]
     failures = []

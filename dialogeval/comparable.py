@@ -110,10 +110,11 @@ def require_comparable(scores: Mapping[str, Scores]) -> None:
     first = scores[names[0]]
     for name in names[1:]:
         other = scores[name]
-        if first.signature != other.signature:
-            ours, theirs = (
-                dict(f.partition(":")[::2] for f in s.signature.split("|")) for s in (first, other)
-            )
+        ours, theirs = (dict(f.partition(":")[::2] for f in s.signature.split("|")) for s in (first, other))
+        if ours.get("n") == theirs.get("n") and not (ours.get("missing") and theirs.get("missing")):
+            # Where one system lacks nothing, no policy was needed: both were scored on the same turns.
+            ours, theirs = ({k: v for k, v in fields.items() if k != "missing"} for fields in (ours, theirs))
+        if ours != theirs:
             differ = [
                 f"{k}:{ours.get(k, '(none)')} against {k}:{theirs.get(k, '(none)')}"
                 for k in dict.fromkeys([*ours, *theirs])

@@ -238,8 +238,9 @@ def compare(
     require_comparable(scores)
     warnings += [f"{name}: {w}" for name, s in scores.items() for w in s.warnings]
     pairs = compare_pairs(scores, resamples, shuffles, seed, level)
-    first = next(iter(scores.values()))
-    return Comparison(scores, pairs, level, f"{first.signature}|rand:{shuffles}/{seed}|holm", tuple(warnings))
+    # They differ at most in the policy for missing turns, which those that lack none do not name.
+    signature = max((s.signature for s in scores.values()), key=len)
+    return Comparison(scores, pairs, level, f"{signature}|rand:{shuffles}/{seed}|holm", tuple(warnings))
 
 
 def _protocol(

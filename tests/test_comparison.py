@@ -140,7 +140,7 @@ def test_only_what_the_chosen_scores_rest_on_has_to_be_alike() -> None:
     paths = {n: f"sample/predictions/multiwoz/generator_{n}.json.gz" for n in ("template", "bland")}
     pair = {name: de.load_predictions(path) for name, path in paths.items()}
     pair["bland"] = replace(pair["bland"], states=None)
-    with pytest.raises(UsageError, match="differ in .*states:predicted against states:gold"):
+    with pytest.raises(UsageError, match=r"differ in .*states:predicted against states:gold"):
         de.compare("sample/multiwoz", pair, "mwzeval", resamples=0, shuffles=0)
     result = de.compare("sample/multiwoz", pair, "mwzeval", metrics=["bleu"], resamples=20, shuffles=50)
     assert list(result.table.columns) == ["bleu"] and len(result.pairs) == 1
@@ -261,6 +261,17 @@ def test_what_cannot_be_compared() -> None:
     ):
         with pytest.raises(error, match=message):
             call()
+
+
+def test_a_policy_that_one_system_did_not_need_is_no_difference() -> None:
+    careful, sloppy = systems("careful", "sloppy").values()
+    short = replace(
+        careful, turns=careful.turns[careful.turns["dialogue_id"] != careful.turns["dialogue_id"][0]]
+    )
+    options = {"missing": "empty", "resamples": 20, "shuffles": 50}
+    result = de.compare("sample/crosswoz_en", {"a": sloppy, "b": short}, "lin2021", **options)
+    assert "|missing:empty|" in result.signature
+    assert {s.coverage.turns_scored for s in result.scores.values()} == {477}
 
 
 def test_type_counts_are_not_tested() -> None:

@@ -15,9 +15,10 @@ import pytest
 
 import dialogeval as de
 from dialogeval import wording
+from dialogeval.cli import main
 from dialogeval.exceptions import DataFileError, ReportError, UnknownNameError, UsageError
 from dialogeval.locate import locate_predictions
-from dialogeval.report import export_html, plan_report, read_parameters, run_report, write_outputs
+from dialogeval.report import REPORTS, export_html, plan_report, read_parameters, run_report, write_outputs
 from dialogeval.report_batch import run_batch
 from dialogeval.resources import resource_dir
 
@@ -90,7 +91,7 @@ def lines(path: Path, rows: list[dict]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["state_tracking", "generation"])
+@pytest.mark.parametrize("name", REPORTS)
 def test_notebooks_keep_the_rules(name: str) -> None:
     path = resource_dir("notebooks") / f"report_{name}.ipynb"
     assert [p for p in read_parameters(path) if p in COMMON] == COMMON
@@ -207,8 +208,10 @@ def test_parameters_are_checked_before_anything_runs(tmp_path: Path) -> None:
     for value in ("many", "1.5", True, None, [1]):
         with pytest.raises(UsageError, match="parameter resamples: expected like 1000"):
             run_report("generation", {"resamples": value}, tmp_path)
-    with pytest.raises(UnknownNameError, match="unknown report 'leaderboard'"):
-        run_report("leaderboard", {}, tmp_path)
+    with pytest.raises(UnknownNameError, match="unknown report 'leaderbored': did you mean leaderboard"):
+        run_report("leaderbored", {}, tmp_path)
+    with pytest.raises(DataFileError, match="no such file or folder"):
+        run_report("leaderboard", {"predictions": "sample/predictions/multiwoz;no/such"}, tmp_path)
     with pytest.raises(DataFileError, match="no such notebook"):
         run_report(tmp_path / "no.ipynb", {}, tmp_path)
     (tmp_path / "bad.ipynb").write_text("{", encoding="utf-8")
@@ -359,6 +362,20 @@ def test_several_systems_and_protocols_fan_out_and_one_failure_stops_no_other(ti
     assert sorted(zip(rows["system"], rows["protocol"], strict=True)) == wanted
     assert set(rows["report"]) == {"tiny"}
     assert (tiny.parent / "out" / "tiny_bad_trade" / "report.ipynb").is_file()
+
+
+def test_systems_that_are_compared_get_one_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    planned = []
+    monkeypatch.setattr("dialogeval.report_batch.run_batch", lambda runs, jobs: planned.extend(runs) or [])
+    both = [f"sample/predictions/crosswoz_en/tracker_{name}.jsonl.gz" for name in ("careful", "stale")]
+    fixed = ["--corpus", "sample/crosswoz_en", "--out", str(tmp_path), "--protocol", "lin2021"]
+    assert main(["report", "leaderboard", "--predictions", *both, *fixed]) == 0
+    assert main(["report", "state_tracking", "--predictions", *both, *fixed]) == 0
+    assert planned[0].values["predictions"] == ";".join(both)
+    assert re.fullmatch(
+        r"leaderboard_2-systems-[0-9a-f]{4}_sample-crosswoz_en_lin2021", planned[0].folder.name
+    )
+    assert [run.values["predictions"] for run in planned[1:]] == both
 
 
 def test_a_batch_refuses_two_runs_into_one_folder_and_no_jobs(tiny: Path, tmp_path: Path) -> None:
