@@ -126,7 +126,7 @@ def pair_matrix(
         from matplotlib.patches import Patch, Rectangle
 
         own = ax is None
-        ax = new_axes(ax, width=2.4 + 0.72 * max(n, 4), height=1.7 + 0.42 * max(n, 3))
+        ax = new_axes(ax, width=2.4 + 0.72 * max(n, 6), height=1.7 + 0.42 * max(n, 3))
         cells = zip(*(pairs[c] for c in ("a", "b", "difference", "significant")), tested, strict=True)
         for a, b, difference, apart, known in cells:
             for row, column, sign in ((at[a], at[b], 1), (at[b], at[a], -1)):
