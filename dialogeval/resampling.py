@@ -15,6 +15,7 @@ import pandas as pd
 
 from .metrics import Metric
 from .metrics.diversity import delete_one_sums
+from .progress import progress
 
 __all__ = [
     "all_dialogue_sums",
@@ -104,7 +105,9 @@ def draw_counts(n: int, resamples: int, seed: int) -> Iterator[np.ndarray]:
     """
     rng = np.random.default_rng(seed)
     block = max(1, BLOCK // max(n, 1))
-    for start in range(0, resamples if n else 0, block):
+    starts = range(0, resamples if n else 0, block)
+    # One block is done at once; only many of them are worth a bar.
+    for start in starts if len(starts) < 2 else progress(starts, len(starts), "drawing dialogues", "block"):
         size = min(block, resamples - start)
         drawn = rng.integers(0, n, size=(size, n)) + np.arange(size)[:, None] * n
         yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(float)
