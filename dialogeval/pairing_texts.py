@@ -6,7 +6,9 @@ what makes the two sides hard to compare.
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import OrderedDict
 from collections.abc import Sequence
 
 import pandas as pd
@@ -65,10 +67,8 @@ def text_pair(
     if gold.family == "pairs" or protocol.references == "lexical":
         references = gold.turns.rename(columns={"system": "reference"})
     else:
-        from .delex import delexicalize
-
         case = "lower" if "case:lower" in protocol.text_steps else "keep"
-        references = delexicalize(gold, style="value", case=case).rename(columns={"response": "reference"})
+        references = _delexicalized(gold, case).rename(columns={"response": "reference"})
     where = ["dialogue_id", "turn"]
     both = coverage.turns[where].merge(references[[*where, "reference"]], on=where, how="left")
     both = both.merge(predictions.responses, on=where, how="left")
@@ -87,6 +87,29 @@ def text_pair(
     )
     warned = (*warned, *_unspaced_warning(response, protocol.tokenizer))
     return pair, (*said, *warned, *_style_warnings(reference, response))
+
+
+#: Delexicalised references of the corpora scored last, by their content: several systems are compared on
+#: one corpus, and delexicalising it takes longer than all the rest.
+_KEPT: OrderedDict[tuple[bytes, str], pd.DataFrame] = OrderedDict()
+_MOST = 4
+
+
+def _delexicalized(gold: Corpus, case: str) -> pd.DataFrame:
+    """Return the delexicalised references of a corpus; the same content is delexicalised once."""
+    from .delex import delexicalize
+
+    # By content, not by identity: somebody may have changed a table in place.
+    digest = hashlib.blake2b()
+    for frame in (gold.turns, gold.spans, gold.acts, gold.states):
+        digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes())
+    key = digest.digest(), case
+    if key not in _KEPT:
+        _KEPT[key] = delexicalize(gold, style="value", case=case)
+        if len(_KEPT) > _MOST:
+            _KEPT.popitem(last=False)
+    _KEPT.move_to_end(key)
+    return _KEPT[key]
 
 
 def normalize_texts(

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dialogeval as de
 from dialogeval.corpora import load_corpus
 from dialogeval.delex import delexicalization_report, delexicalize, delexicalize_text
 from dialogeval.exceptions import UnknownNameError, UsageError
@@ -389,3 +390,13 @@ def test_lai_inputs_of_multiwoz(real_data: Path) -> None:
     assert 1500 < len(vocabulary(inputs)) < 4258
     lengths = inputs.examples["target"].str.split().str.len()
     assert lengths.max() == 36
+
+
+def test_references_follow_a_corpus_that_is_changed_in_place() -> None:
+    gold = de.load_corpus("sample/multiwoz")
+    before = de.score(gold, de.as_predictions(gold), "lai2019", resamples=0).pairs["text"].references
+    again = de.score(gold, de.as_predictions(gold), "lai2019", resamples=0).pairs["text"].references
+    gold.turns.loc[0, "system"] = "something else"
+    changed = de.score(gold, de.as_predictions(gold), "lai2019", resamples=0).pairs["text"].references
+    assert before == again
+    assert [a == b for a, b in zip(before, changed, strict=True)] == [False] + [True] * (len(before) - 1)

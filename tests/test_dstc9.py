@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import recipes_change as slow
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dialogeval as de
@@ -208,6 +208,7 @@ def tracked(draw: st.DrawFn) -> tuple[dict, dict]:
     return raw, submission
 
 
+@settings(max_examples=15)
 @given(tracked())
 def test_slow_official_scorer_on_random_dialogues(case: tuple[dict, dict]) -> None:
     raw, submission = case
