@@ -399,4 +399,4 @@ def test_references_follow_a_corpus_that_is_changed_in_place() -> None:
     gold.turns.loc[0, "system"] = "something else"
     changed = de.score(gold, de.as_predictions(gold), "lai2019", resamples=0).pairs["text"].references
     assert before == again
-    assert [a == b for a, b in zip(before, changed, strict=True)] == [False] + [True] * (len(before) - 1)
+    assert sum(a != b for a, b in zip(before, changed, strict=True)) == 1
