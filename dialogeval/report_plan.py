@@ -22,7 +22,7 @@ from .resources import resource_dir
 __all__ = ["BETWEEN", "REPORTS", "Run", "check_parameters", "find_report", "plan_report", "read_parameters"]
 
 #: Reports that come with the package: ``report_NAME.ipynb``.
-REPORTS = ("state_tracking", "generation", "leaderboard")
+REPORTS = ("state_tracking", "generation", "leaderboard", "transfer")
 #: Reports that take all given predictions together instead of one after the other.
 TOGETHER = ("leaderboard",)
 #: Between several prediction files in one parameter.
@@ -154,6 +154,11 @@ def check_parameters(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     UnknownNameError, UsageError
+
+    Examples
+    --------
+    >>> check_parameters(find_report("generation"), {"resamples": "20"})
+    {'resamples': 20}
     """
     defaults = read_parameters(path)
     known = [name for name in defaults if name != OUT]
@@ -210,6 +215,13 @@ def _check_inputs(notebook: Path, values: Mapping[str, Any]) -> None:
 
     home = values.get("data_home") or None
     predictions = values.get("predictions")
+    if protocol := values.get("protocol"):
+        find_protocol(protocol)
+    if notebook.stem == "report_transfer":
+        from .transfer import check_inputs
+
+        check_inputs(values["corpus"], predictions or "", home, values["split"])
+        return
     if predictions and takes_all(notebook):
         from .systems import find_systems
 
@@ -222,5 +234,3 @@ def _check_inputs(notebook: Path, values: Mapping[str, Any]) -> None:
         raise UnknownNameError(
             "corpus", corpus, catalog(), mend="or give the path of a file or folder that exists"
         )
-    if protocol := values.get("protocol"):
-        find_protocol(protocol)

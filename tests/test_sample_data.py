@@ -409,3 +409,13 @@ def test_generators_differ_as_their_profiles_say() -> None:
     assert score["template"]["bleu_4"] > score["verbose"]["bleu_4"] > score["bland"]["bleu_4"]
     assert score["template"]["distinct_1"] > score["verbose"]["distinct_1"]
     assert score["template"]["goal_recall"] > score["bland"]["goal_recall"] + 10
+
+
+def test_states_of_the_two_languages_say_the_same() -> None:
+    """What the alignment can translate is the other language's gold; the rest it does not know."""
+    for english, chinese in (("multiwoz", "multiwoz_zh"), ("crosswoz_en", "crosswoz")):
+        gold, other = (de.load_corpus(f"sample/{name}") for name in (chinese, english))
+        predictions = de.as_predictions(other)
+        found = de.attribute_losses(gold, predictions, f"{english}__{chinese}", "trade", resamples=0)
+        assert found.table.loc[["missing", "spurious"], "triples"].sum() == 0
+        assert found.table.loc["wrong", "triples"] < 0.02 * len(gold.states)

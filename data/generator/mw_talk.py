@@ -59,7 +59,12 @@ class Talk:
         """Add a turn; what the user informed goes into the state, what was booked into the bookings."""
         if domain:
             self.state.setdefault(domain, {})
-        for (act, slot, en), (_, _, zh) in zip(acts_of(said, 0), acts_of(said, 1), strict=True):
+        # Chinese says things in another order, so an act finds its twin by what it is about.
+        chinese: dict[tuple[str, str], list[str]] = {}
+        for act, slot, zh in acts_of(said, 1):
+            chinese.setdefault((act, slot), []).append(zh)
+        for act, slot, en in acts_of(said, 0):
+            zh = chinese[act, slot].pop(0)
             about, kind = act.split("-")
             place = state_slot(about.lower(), slot) if kind == "Inform" else None
             if place:
