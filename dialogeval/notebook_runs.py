@@ -116,13 +116,20 @@ def _engine(after_cell: AfterCell) -> Iterator[str]:
 
 @contextmanager
 def _quiet_kernel() -> Iterator[None]:
-    """Keep the kernel's own log off standard error: what a cell prints goes into the notebook anyway."""
+    """Keep the kernel's own log off standard error: what a cell prints goes into the notebook anyway.
+
+    A report that is started from a cell of an open notebook is no open notebook itself: without the
+    session's name in its environment it shows pages, not widgets.
+    """
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    session = os.environ.pop("JPY_SESSION_NAME", None)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
+        if session is not None:
+            os.environ["JPY_SESSION_NAME"] = session
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)
