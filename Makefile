@@ -6,8 +6,10 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 export PYTHONHASHSEED := 0
 # Jupyter's own settings of the user must not change what the notebooks print.
 export JUPYTER_PLATFORM_DIRS := 1
+# What is run here is no open notebook: lessons show their static face.
+unexport JPY_SESSION_NAME
 
-.PHONY: help report test lint types unit nbval bench lab notebooks sample clean
+.PHONY: help report test lint types unit nbval bench lab notebooks sample assignment slides site clean
 
 help:
 	@echo "make report   set up, run both report notebooks on the sample corpora, say where they are"
@@ -17,6 +19,9 @@ help:
 	@echo "make lab      JupyterLab on notebooks/00_start_here.ipynb"
 	@echo "make notebooks  execute all notebooks in place"
 	@echo "make sample   generate data/sample again"
+	@echo "make assignment  lessons for nbgrader, with and without solutions, in build/assignment"
+	@echo "make slides   a slide deck for each lesson, in build/slides"
+	@echo "make site     the website: build/site/html/index.html"
 	@echo "make clean    remove what the other jobs made"
 
 $(VENV)/run.stamp: pyproject.toml
@@ -34,6 +39,11 @@ $(VENV)/test.stamp: $(VENV)/run.stamp
 $(VENV)/lab.stamp: $(VENV)/run.stamp
 	@echo "installing JupyterLab into $(VENV) (a minute, once)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lab]'
+	@touch $@
+
+$(VENV)/site.stamp: $(VENV)/run.stamp
+	@echo "installing Jupyter Book and reveal.js into $(VENV) (a minute, once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[site]'
 	@touch $@
 
 report: $(VENV)/run.stamp
@@ -68,6 +78,22 @@ notebooks: $(VENV)/test.stamp
 sample: $(VENV)/run.stamp
 	$(BIN)/python -B data/generator/make.py --out data/sample
 	$(BIN)/python -B data/generator/baselines.py --out data/sample
+
+assignment: $(VENV)/run.stamp
+	@$(BIN)/python -m dialogeval.course assignment build/assignment
+
+slides: $(VENV)/site.stamp
+	@$(BIN)/python -m dialogeval.course slides build/slides
+
+# Built anew each time, a warning is an error: a page that is not rebuilt could hide a broken link.
+site: $(VENV)/site.stamp
+	@rm -rf build/site
+	@$(BIN)/python -m dialogeval.course site build/site/source
+	@$(BIN)/jupyter-book config sphinx build/site/source
+	@sed -i.bak "s/'sphinx_thebe', //" build/site/source/conf.py  # it runs cells on a server, by a script from a CDN
+	@PYTHONPATH=build/site/source/_ext $(BIN)/sphinx-build -q -W --keep-going -b html \
+		-d build/site/doctrees build/site/source build/site/html
+	@echo "website: build/site/html/index.html"
 
 clean:
 	rm -rf $(VENV) reports build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
