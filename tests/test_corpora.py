@@ -308,7 +308,7 @@ def test_broken_crosswoz(change: object, message: str) -> None:
     [
         (b"", "is empty"),
         (b'{"a": ', "broken JSON at line 1, column"),
-        (b"\xff\xfe{}", "broken JSON"),
+        (b"\xff\xfe{}", "not UTF-8 at byte 0"),
         (b"[1]", "unknown corpus format"),
         (b'{"a": {"turns": []}}', "expected MultiWOZ (log), CrossWOZ (messages), schema-guided"),
         (b"PK\x03\x04 no zip", "broken zip file"),

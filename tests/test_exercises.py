@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
-import nbformat
 import numpy as np
 import pytest
 
-from dialogeval import inspection, load_corpus
 from dialogeval.lessons import exercises
 from dialogeval.tables import Corpus, table
 
@@ -131,20 +126,3 @@ def test_most_values(answer, why):
 def test_a_verdict_reads_as_a_sentence():
     assert repr(exercises.check_empty_turns(0.25, toy())).startswith("Right. ")
     assert repr(exercises.check_empty_turns(..., toy())).startswith("Not yet. ")
-
-
-@pytest.mark.parametrize("corpus", ["sample/multiwoz", "sample/crosswoz"])
-def test_solutions_printed_in_lesson_1_are_accepted(corpus):
-    path = Path(__file__).resolve().parent.parent / "notebooks" / "01_inspect_data.ipynb"
-    text = "\n".join(
-        cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown"
-    )
-    solutions = re.findall(r"```python\n(.*?)```", text, flags=re.S)
-    assert len(solutions) == 2
-    gold = load_corpus(corpus)
-    known = {"gold": gold, "slots": inspection.slots_table(gold)}
-    for solution, check in zip(
-        solutions, (exercises.check_empty_turns, exercises.check_most_values), strict=True
-    ):
-        exec(solution, known)
-        assert check(known["answer"], gold).right

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from test_notebooks import check_run, read, run
+from test_notebooks import check_run, run
 
 import dialogeval as de
 from dialogeval import plots
@@ -138,22 +138,6 @@ def test_definition_spread(scores):
 
 
 # Exercises ------------------------------------------------------------------------------------
-
-
-def solve(number: int, scores) -> object:
-    """Run the folded solution of an exercise, as a learner would."""
-    cells = [c.source for c in read(FOLDER / f"{LESSON}.ipynb").cells if c.cell_type == "markdown"]
-    solutions = [text for text in cells if text.startswith("<details>")]
-    names = {"scores": scores, "errors": de.errors(scores), "de": de}
-    exec(solutions[number].split("```python\n")[1].split("```")[0], names)  # our own notebook
-    return names["answer"]
-
-
-def test_the_solutions_are_right(scores, by_hand):
-    for result in (scores, by_hand):
-        assert exercises.check_made(solve(0, result), result).right
-        assert exercises.check_repair(solve(1, result), result, ["written differently", "missed"]).right
-        assert exercises.check_source(solve(2, result), result).right
 
 
 def test_checks_name_the_slip(by_hand):

@@ -259,14 +259,6 @@ def test_printed_solutions_of_lesson_3(task):
     assert "sample/multiwoz" in exercises.check_missed(answer, None, failed).text
 
 
-def test_printed_solutions_of_lesson_6(scores):
-    place, diverse, batches = solutions(PITFALLS)
-    said = list(scores.pairs["text"].responses)
-    assert exercises.check_out_of_place(solve(place), DIALOGUE).right
-    assert exercises.check_diverse(solve(diverse, responses=said), said).right
-    assert exercises.check_batches(solve(batches), LINES, 2).right
-
-
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
