@@ -10,10 +10,12 @@ export JUPYTER_PLATFORM_DIRS := 1
 unexport JPY_SESSION_NAME
 
 .PHONY: help report test lint types unit nbval bench lab notebooks sample assignment slides site clean
+.PHONY: test-browser chromium
 
 help:
 	@echo "make report   set up, run both report notebooks on the sample corpora, say where they are"
 	@echo "make test     set up, lint, type-check, run all tests and compare all notebooks"
+	@echo "make test-browser  JupyterLab and the website in a real browser (Chromium, found or installed)"
 	@echo "make lint     ruff (code and notebooks) and mypy"
 	@echo "make bench    speed ratios against peers"
 	@echo "make lab      JupyterLab on notebooks/00_start_here.ipynb"
@@ -46,6 +48,11 @@ $(VENV)/site.stamp: $(VENV)/run.stamp
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[site]'
 	@touch $@
 
+$(VENV)/browser.stamp: $(VENV)/test.stamp $(VENV)/site.stamp
+	@echo "installing Playwright into $(VENV) (seconds, once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
+	@touch $@
+
 report: $(VENV)/run.stamp
 	@echo "state tracking, CrossWOZ-en sample:"
 	@$(BIN)/dialogeval report state_tracking --out reports
@@ -64,6 +71,14 @@ unit: $(VENV)/test.stamp
 
 nbval: $(VENV)/test.stamp
 	$(BIN)/pytest -n 2 --dist loadfile -p no:doctest -c notebooks/nbval.ini --rootdir notebooks --nbval $(NOTEBOOKS)
+
+chromium:
+	@tests/browser/chromium.sh > /dev/null
+
+# One process for JupyterLab, one for the website; screenshots to look at: build/screenshots.
+test-browser: chromium $(VENV)/browser.stamp site
+	@rm -rf build/screenshots
+	CHROMIUM="$$(tests/browser/chromium.sh)" $(BIN)/pytest -n 2 --dist loadfile tests/browser
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m bench

@@ -19,7 +19,7 @@ import dialogeval
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = sorted((ROOT / "dialogeval").rglob("*.py"))
 #: Names that differ between PyPI and conda-forge.
-CONDA = {"matplotlib-base": "matplotlib", "python-build": "build"}
+CONDA = {"matplotlib-base": "matplotlib", "python-build": "build", "playwright-python": "playwright"}
 
 
 def bounds(requirements: list[str]) -> dict[str, str]:
