@@ -42,7 +42,7 @@ def main() -> int:
 def read(data: bytes, name: str, language: str, family: str) -> None:
     """Parse and read as `load_corpus` does."""
     with collection_paused():
-        READERS[family](parse_json(data, name, keys="unchecked"), name=name, language=language)
+        READERS[family](parse_json(data, name), name=name, language=language)
 
 
 def timed(work) -> float:

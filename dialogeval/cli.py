@@ -149,7 +149,9 @@ def build_parser() -> argparse.ArgumentParser:
 
     sub = command("report", run_report_command, "run a report notebook on predictions")
     sub.add_argument(
-        "report", metavar="REPORT", help="state_tracking, generation, leaderboard, transfer, or the path of a notebook"
+        "report",
+        metavar="REPORT",
+        help="state_tracking, generation, leaderboard, transfer, or the path of a notebook",
     )
     sub.add_argument(
         "--predictions",

@@ -16,6 +16,7 @@ import pandas as pd
 
 from . import paper_tables
 from .comparable import common_dialogues, require_comparable
+from .csv_text import csv_text
 from .exceptions import UnknownNameError, UsageError
 from .paired_tests import compare_pairs
 from .protocols import Protocol, default_protocol, find_protocol
@@ -123,7 +124,7 @@ class Comparison:
 
     def to_csv(self) -> str:
         """Return the tests as CSV."""
-        return self.pairs.to_csv(index=False, lineterminator="\n")
+        return csv_text(self.pairs, index=False)
 
     def to_markdown(self, keys: Sequence[str] | None = None) -> str:
         """Return the table for a paper in Markdown."""

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from .exceptions import CorpusError, DataFileError, UnknownNameError, show
-from .files import parse_json, read_bytes, zip_members
+from .files import parse_json, raw_bytes, read_bytes, zip_members
 from .mwzeval import NO_CONSTRAINT, readable_time, slot_name
 from .tables import Corpus
 
@@ -334,7 +334,7 @@ def _find_files(place: Path) -> dict[str, Callable[[], bytes]]:
     """Return a reader for each database file of a folder, its subfolder ``db``, or an archive."""
     found: dict[str, Callable[[], bytes]] = {}
     if place.is_file():
-        found = {Path(m).name: read for m, read in zip_members(place.read_bytes(), place).items()}
+        found = {Path(m).name: read for m, read in zip_members(raw_bytes(place), place).items()}
     else:
         for path in (*place.glob("*_db.json"), *place.glob("db/*_db.json")):
             found[path.name] = partial(read_bytes, path)

@@ -58,6 +58,10 @@ def show(value: object, limit: int = 60) -> str:
     return f"{kind} {text if len(text) <= limit else text[: limit - 1] + '…'}"
 
 
+#: Characters of a message: an id of a hostile file must not fill the terminal.
+_LONGEST = 2000
+
+
 class DialogevalError(Exception):
     """Base of all errors that dialogeval raises on purpose.
 
@@ -107,7 +111,8 @@ class DialogevalError(Exception):
             text += f"; {mend}"
         # One line whatever the input held: control characters would let a file write to the terminal.
         line = " ".join(": ".join([*parts, text]).split())
-        super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line))
+        line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+        super().__init__(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…")
 
     def __reduce__(self) -> tuple[object, ...]:
         # Keyword-only arguments do not survive the default pickling, which worker processes need.

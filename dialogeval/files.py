@@ -1,8 +1,9 @@
-"""Reading files: bytes in, checked JSON out.
+"""Reading files: bytes in, unpacked bytes out; `parse_json` of `dialogeval.strict_json` is offered beside.
 
 Everything that comes from disk passes here, so that a missing, broken, truncated, badly encoded
 or oversized file is answered with the same clear line whatever reader asked for it. Archives are
-read in memory and never extracted.
+read in memory and never extracted; those that hold an archive, a link, a name that leads out of
+the folder, or far more than their size are refused.
 """
 
 from __future__ import annotations
@@ -10,23 +11,24 @@ from __future__ import annotations
 import gc
 import gzip
 import io
-import json
+import lzma
 import os
+import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import orjson
 
 from .exceptions import DataFileError
+from .strict_json import parse_json, read_json_lines
 
 __all__ = [
     "MAX_BYTES",
     "collection_paused",
     "parse_json",
+    "raw_bytes",
     "read_bytes",
     "read_json_lines",
     "unpack",
@@ -35,8 +37,25 @@ __all__ = [
 
 #: Uncompressed size past which a file is refused: ten times the largest corpus of the catalog.
 MAX_BYTES = 2 * 1024**3
-#: Compression ratio past which an archive member is taken for a bomb (real corpora: about 30).
-MAX_RATIO = 1000
+#: Times its compressed size past which an archive is taken for a bomb (real corpora: about 30).
+MAX_RATIO = 200
+#: Files past which an archive is no corpus.
+MAX_MEMBERS = 10_000
+
+_BLOCK = 1 << 22
+_DATA = (".json", ".jsonl", ".csv", ".parquet")
+_SPLITS = ("train", "val", "dev", "valid", "validation", "test")
+_ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    IndexError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -55,7 +74,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     Raises
     ------
     DataFileError
-        Missing file, folder, no permission, empty, broken archive, too large.
+        Missing file, folder, device, no permission, empty, broken archive, too large.
 
     Examples
     --------
@@ -64,21 +83,53 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     >>> read_bytes(f)
     b'{}'
     """
+    return unpack(raw_bytes(path), path)
+
+
+def raw_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a file as it lies on disk.
+
+    Parameters
+    ----------
+    path : path-like
+        A file, or a pipe.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    DataFileError
+        Missing file, folder, device, no permission, too large.
+
+    Examples
+    --------
+    >>> import os
+    >>> raw_bytes(os.devnull)
+    Traceback (most recent call last):
+    ...
+    dialogeval.exceptions.DataFileError: /dev/null: is a device: expected a file
+    """
     path = Path(path)
     try:
-        size = path.stat().st_size
-        if path.is_dir():
-            raise DataFileError("is a folder", file=path, expected="a file")
-        if size > MAX_BYTES:
-            raise DataFileError(f"{size:,} bytes are past the limit of {MAX_BYTES:,}", file=path)
-        data = path.read_bytes()
+        about = path.stat()
+        for kind, test in (("folder", stat.S_ISDIR), ("device", stat.S_ISCHR), ("device", stat.S_ISBLK)):
+            if test(about.st_mode):
+                raise DataFileError(f"is a {kind}", file=path, expected="a file")
+        if about.st_size > MAX_BYTES:
+            raise DataFileError(f"{about.st_size:,} bytes are past the limit of {MAX_BYTES:,}", file=path)
+        with path.open("rb") as stream:
+            data = stream.read() if stat.S_ISREG(about.st_mode) else _read_some(stream, MAX_BYTES)
     except FileNotFoundError:
         raise DataFileError("no such file", file=path, mend="check the path") from None
     except OSError as error:
         raise DataFileError(f"cannot be read ({error.strerror or error})", file=path) from None
     except ValueError as error:  # a path with a NUL character
         raise DataFileError(f"is not a path ({error})", file=repr(str(path))) from None
-    return unpack(data, path)
+    if len(data) > MAX_BYTES:
+        raise DataFileError(f"more than {MAX_BYTES:,} bytes, past the limit", file=path)
+    return data
 
 
 def unpack(data: bytes, file: str | os.PathLike[str]) -> bytes:
@@ -99,33 +150,63 @@ def unpack(data: bytes, file: str | os.PathLike[str]) -> bytes:
     Raises
     ------
     DataFileError
-        Empty or broken content, an archive of several files, more than `MAX_BYTES`.
+        Empty or broken content, an archive of several files or of an archive, ``test.zip`` that
+        holds ``train.json``, more than `MAX_BYTES`, or more than `MAX_RATIO` times its size.
 
     Examples
     --------
     >>> unpack(gzip.compress(b"[]"), "a.json.gz")
     b'[]'
     """
+    if not data:
+        raise DataFileError("is empty", file=file)
     if data[:2] == b"\x1f\x8b":
+        limit = _limit(len(data))
         try:
             with gzip.open(io.BytesIO(data)) as stream:
-                data = stream.read(MAX_BYTES + 1)
-        except (OSError, EOFError, zlib.error) as error:
+                data = _read_some(stream, limit)
+        except (OSError, EOFError, zlib.error, struct.error, ValueError) as error:
             raise DataFileError(f"broken gzip file ({error})", file=file, mend="compress it again") from None
-        if len(data) > MAX_BYTES:
-            raise DataFileError(f"unpacks to more than {MAX_BYTES:,} bytes", file=file)
-    elif data[:4] in (b"PK\x03\x04", b"PK\x05\x06") or str(file).endswith(".zip"):
+        _check_content(data, limit, file)
+    elif data[:4] in (b"PK\x03\x04", b"PK\x05\x06") or str(file).lower().endswith(".zip"):
         members = zip_members(data, file)
-        names = [n for n in members if n.endswith((".json", ".jsonl", ".csv", ".parquet"))] or list(members)
+        names = [n for n in members if n.lower().endswith(_DATA)] or list(members)
         if len(names) != 1:
             raise DataFileError(f"zip holds {len(names)} files", file=file, expected="exactly one data file")
+        outer, inner = (Path(n).name.split(".")[0].lower() for n in (file, names[0]))
+        if outer != inner and outer in _SPLITS and inner in _SPLITS:
+            raise DataFileError(f"zip holds {Path(names[0]).name}", file=file, expected=f"split {outer}")
         data = members[names[0]]()
-    elif str(file).endswith(".gz"):
-        what = "broken gzip file (it does not begin like one)" if data else "is empty"
-        raise DataFileError(what, file=file, mend="compress it again")
-    if not data.strip():
+    elif str(file).lower().endswith(".gz"):
+        problem = "broken gzip file (it does not begin like one)"
+        raise DataFileError(problem, file=file, mend="compress it again")
+    if not data.removeprefix(b"\xef\xbb\xbf").strip():
         raise DataFileError("is empty", file=file)
+    if data.startswith(b"version https://git-lfs."):
+        raise DataFileError(
+            "is a pointer of Git LFS", file=file, expected="the file", mend="run: git lfs pull"
+        )
     return data
+
+
+def _limit(size: int) -> int:
+    return min(MAX_BYTES, MAX_RATIO * max(size, 4096))
+
+
+def _read_some(stream: io.BufferedIOBase | gzip.GzipFile, limit: int) -> bytes:
+    """Read block by block, a little further than the limit at most, so that a bomb does not go off."""
+    out = io.BytesIO()
+    while out.tell() <= limit and (block := stream.read(_BLOCK)):
+        out.write(block)
+    return out.getvalue()
+
+
+def _check_content(data: bytes, limit: int, where: str | os.PathLike[str]) -> None:
+    if len(data) > limit:
+        most = f"{MAX_BYTES:,} bytes" if limit == MAX_BYTES else f"{MAX_RATIO} times its size"
+        raise DataFileError(f"unpacks to more than {most}", file=where, mend="give the unpacked file")
+    if data[:2] == b"\x1f\x8b" or data[:4] == b"PK\x03\x04":
+        raise DataFileError("holds an archive in an archive", file=where, mend="unpack it once")
 
 
 def zip_members(data: bytes, file: str | os.PathLike[str]) -> dict[str, Callable[[], bytes]]:
@@ -141,13 +222,14 @@ def zip_members(data: bytes, file: str | os.PathLike[str]) -> dict[str, Callable
     Returns
     -------
     dict of str to callable
-        Member name to a function without arguments that returns its bytes. Nothing is written to
-        disk, so a member's name can do no harm; folders and macOS metadata are left out.
+        Member name to a function without arguments that returns its bytes; folders and macOS
+        metadata are left out. Nothing is written to disk.
 
     Raises
     ------
     DataFileError
-        Not a zip file, or (when a member is read) broken, encrypted or past the size limits.
+        Not a zip file, a name twice, a name that leads out of the folder; or, when a member is
+        read, broken, encrypted, a link, an archive itself, or past the size limits.
 
     Examples
     --------
@@ -158,146 +240,48 @@ def zip_members(data: bytes, file: str | os.PathLike[str]) -> dict[str, Callable
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+    except _ZIP_ERRORS as error:
         raise DataFileError(f"broken zip file ({error})", file=file, mend="download it again") from None
 
     def reader(info: zipfile.ZipInfo) -> Callable[[], bytes]:
         def read() -> bytes:
-            where = f"{file}:{info.filename}"
-            if info.file_size > MAX_BYTES or info.file_size > MAX_RATIO * max(info.compress_size, 1024):
+            where, limit = f"{file}:{info.filename}", _limit(min(info.compress_size, len(data)))
+            if stat.S_ISLNK(info.external_attr >> 16):
+                raise DataFileError("is a link", file=where, expected="a file")
+            if info.flag_bits & 1:
+                raise DataFileError("is encrypted", file=where, mend="save it without a password")
+            if info.file_size > limit:
                 raise DataFileError(f"unpacks to {info.file_size:,} bytes, past the limit", file=where)
             try:
                 with archive.open(info) as stream:
-                    content = stream.read(info.file_size + 1)
-            except (
-                zipfile.BadZipFile,
-                zlib.error,
-                EOFError,
-                RuntimeError,
-                NotImplementedError,
-                OSError,
-            ) as error:
+                    content = stream.read()
+            except _ZIP_ERRORS as error:
                 raise DataFileError(
                     f"broken zip file ({error})", file=where, mend="download it again"
                 ) from None
+            _check_content(content, limit, where)
             return content
 
         return read
 
-    infos = [i for i in archive.infolist() if not i.is_dir() and not i.filename.startswith("__MACOSX/")]
-    return {i.filename: reader(i) for i in infos}
-
-
-def parse_json(
-    data: bytes, file: str | os.PathLike[str], *, line: int | None = None, keys: str = "unique"
-) -> Any:
-    """Parse JSON strictly: UTF-8, no NaN, and by default no key twice in one object.
-
-    Parameters
-    ----------
-    data : bytes
-        The text; a byte-order mark is skipped.
-    file : path-like
-        Its name, for messages.
-    line : int, optional
-        Number of the line in a JSON-lines file, for messages.
-    keys : {"unique", "unchecked"}
-        ``"unchecked"`` parses about three times faster and lets the last of two equal keys win.
-
-    Returns
-    -------
-    object
-        dicts, lists, strings, numbers, booleans and None.
-
-    Raises
-    ------
-    DataFileError
-        Wrong encoding or syntax, with the position.
-
-    Examples
-    --------
-    >>> parse_json(b'{"a": 1}', "a.json")
-    {'a': 1}
-    >>> parse_json(b'{"a": 1, "a": 2}', "a.json")
-    Traceback (most recent call last):
-    ...
-    dialogeval.exceptions.DataFileError: a.json: key 'a' stands twice in one object; keep one of them
-    """
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    where = str(file) if line is None else f"{file}, line {line}"
-    try:
-        if keys == "unchecked":
-            return orjson.loads(data)
-        return json.loads(
-            data.decode("utf-8"), object_pairs_hook=_unique(where), parse_constant=_constant(where)
-        )
-    except json.JSONDecodeError as error:  # orjson raises a subclass
-        spot = f"line {error.lineno}, column {error.colno}" if line is None else f"column {error.colno}"
-        cut = " (the file may be truncated)" if error.pos >= len(error.doc.rstrip()) - 1 else ""
-        raise DataFileError(f"broken JSON at {spot}{cut}: {error.msg}", file=where) from None
-    except UnicodeDecodeError as error:
-        raise DataFileError(
-            f"not UTF-8 at byte {error.start}", file=where, mend="save the file in UTF-8 encoding"
-        ) from None
-    except RecursionError:
-        raise DataFileError("JSON is nested too deeply", file=where) from None
-    except ValueError as error:  # an integer of more digits than Python converts
-        raise DataFileError(f"broken JSON: {error}", file=where) from None
-
-
-def _unique(where: str) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
-    def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        out = dict(pairs)
-        if len(out) != len(pairs):
-            seen: set[str] = set()
-            twice = next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
+    infos = [
+        i
+        for i in archive.infolist()
+        if not i.filename.endswith("/") and not i.filename.startswith("__MACOSX/")
+    ]
+    if len(infos) > MAX_MEMBERS:
+        raise DataFileError(f"zip holds {len(infos):,} files, past the limit of {MAX_MEMBERS:,}", file=file)
+    members: dict[str, Callable[[], bytes]] = {}
+    for info in infos:
+        parts = info.filename.replace("\\", "/").split("/")
+        if ".." in parts or not parts[0] or parts[0][1:2] == ":":
             raise DataFileError(
-                f"key {twice!r} stands twice in one object", file=where, mend="keep one of them"
+                f"zip holds the name {info.filename[:60]!r}, which leads out of its folder", file=file
             )
-        return out
-
-    return build
-
-
-def _constant(where: str) -> Callable[[str], Any]:
-    def refuse(name: str) -> Any:
-        raise DataFileError(f"{name} is not JSON", file=where, mend="write null or leave the field out")
-
-    return refuse
-
-
-def read_json_lines(data: bytes, file: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number from 1, object) of a JSON-lines text; blank lines are skipped.
-
-    Parameters
-    ----------
-    data : bytes
-        The text.
-    file : path-like
-        Its name, for messages.
-
-    Yields
-    ------
-    tuple of int and dict
-
-    Raises
-    ------
-    DataFileError
-        A line that is not a JSON object.
-
-    Examples
-    --------
-    >>> list(read_json_lines(b'{"a": 1}', "a.jsonl"))
-    [(1, {'a': 1})]
-    """
-    for number, text in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
-        if text.strip():
-            row = parse_json(text, file, line=number)
-            if not isinstance(row, dict):
-                raise DataFileError(
-                    "not a JSON object", file=f"{file}, line {number}", expected="{…} on every line"
-                )
-            yield number, row
+        if info.filename in members:
+            raise DataFileError(f"zip holds {info.filename[:60]!r} twice", file=file, mend="keep one of them")
+        members[info.filename] = reader(info)
+    return members
 
 
 @contextmanager

@@ -255,7 +255,7 @@ def _read_alone(
         path = local_file(str(name), "schema", home)
     elif path.suffix != ".json" or not path.is_file():
         return None
-    raw = parse_json(read_bytes(path), path, keys="unchecked")
+    raw = parse_json(read_bytes(path), path)
     title = str(name) if known else path.stem
     if isinstance(raw, list) and raw and all(isinstance(s, dict) and "service_name" in s for s in raw):
         ontology, layouts = schema_guided.read_schema(raw, path)

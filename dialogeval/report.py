@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from .csv_text import csv_text
 from .exceptions import ReportError
 from .notebook_runs import execute_notebook
 from .report_plan import REPORTS, Run, find_report, plan_report, read_parameters
@@ -175,7 +176,7 @@ def write_outputs(folder: str, metrics: Mapping[str, Any], **tables: Any) -> lis
     target = Path(folder)
     text = json.dumps(metrics, ensure_ascii=False, indent=2, allow_nan=False)
     contents = {"metrics.json": text + "\n"}
-    contents |= {f"{name}.csv": frame.to_csv(lineterminator="\n") for name, frame in tables.items()}
+    contents |= {f"{name}.csv": csv_text(frame) for name, frame in tables.items()}
     for name, content in contents.items():
         replace_file(target / name, content)
     return list(contents)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
+import os
 import pickle
+import threading
 import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialogeval import exceptions, files
 from dialogeval.exceptions import DataFileError, DialogevalError, UnknownNameError
 from dialogeval.files import parse_json, read_bytes, read_json_lines, unpack, zip_members
+from dialogeval.strict_json import MAX_DEPTH
 
 
 def zipped(**members: str) -> bytes:
@@ -145,6 +149,83 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
     max_leaves=10,
 )
+
+
+@st.composite
+def documents(draw: st.DrawFn, depth: int = 3) -> tuple[str, bool]:
+    """A JSON text, written in odd ways, and whether some object of it has a key twice."""
+    kind = draw(st.sampled_from(["text", "number", "list", "object"] if depth else ["text", "number"]))
+    blank = draw(st.sampled_from(["", " ", "\n"]))
+    if kind == "number":
+        return draw(st.sampled_from(["1", "-2.5e3", "null", "true"])), False
+    if kind == "text":
+        return _quoted(draw), False
+    items = draw(st.lists(documents(depth - 1), max_size=3))
+    twice = any(t for _, t in items)
+    if kind == "list":
+        return f"[{blank}{f',{blank}'.join(text for text, _ in items)}]", twice
+    keys = [_quoted(draw) for _ in items]
+    twice = twice or len({json.loads(k) for k in keys}) < len(keys)
+    pairs = [f"{key}{blank}:{blank}{text}" for key, (text, _) in zip(keys, items, strict=True)]
+    return "{" + ",".join(pairs) + blank + "}", twice
+
+
+def _quoted(draw: st.DrawFn) -> str:
+    parts = st.sampled_from(["a", ":", r"\u003a", r"\u003A", r"\\u003a", r"\"", '\\":', r"\u0061", "é"])
+    return '"' + "".join(draw(st.lists(parts, max_size=2))) + '"'
+
+
+@settings(max_examples=400)
+@given(documents())
+def test_a_key_that_stands_twice_is_always_found(document: tuple[str, bool]) -> None:
+    text, twice = document
+    if twice:
+        with pytest.raises(DataFileError, match="stands twice in one object"):
+            parse_json(text.encode(), "a")
+    else:
+        assert parse_json(text.encode(), "a") == json.loads(text)
+
+
+def test_a_key_twice_is_found_in_a_large_document() -> None:
+    for late in ("", ', "k7" : 1', ', "k7": "\\u003a"'):
+        text = "{" + ", ".join(f'"k{i}": "{"x:" * 20}\\n"' for i in range(20_000)) + late + "}"
+        if late:
+            with pytest.raises(DataFileError, match="key 'k7' stands twice"):
+                parse_json(text.encode(), "a")
+        else:
+            assert parse_json(text.encode(), "a") == json.loads(text)
+
+
+@pytest.mark.parametrize("beside", ["", r'"\u003a",'])
+def test_depth_has_one_limit(beside: str) -> None:
+    for depth, fits in ((MAX_DEPTH, True), (MAX_DEPTH + 1, False)):
+        text = f"[{beside}{'[' * (depth - 1)}{']' * (depth - 1)}]".encode()
+        if fits:
+            assert parse_json(text, "a") == json.loads(text)
+        else:
+            with pytest.raises(DataFileError, match="nested too deeply"):
+                parse_json(text, "a")
+
+
+def test_numbers_past_64_bits_are_floats_however_they_are_read() -> None:
+    for text in (f"[{2**64}]", f'[{2**64}, "\\u003a"]'):
+        assert parse_json(text.encode(), "a")[0] == float(2**64)
+        assert type(parse_json(text.encode(), "a")[0]) is float
+    assert parse_json(f"[{2**64 - 1}, {-(2**63)}]".encode(), "a") == [2**64 - 1, -(2**63)]
+
+
+def test_gzip_of_several_members_and_zeros_at_the_end() -> None:
+    whole = gzip.compress(b'{"a":', mtime=0) + gzip.compress(b" 1}", mtime=0)
+    assert unpack(whole, "a.gz") == unpack(whole + b"\0" * 512, "a.gz") == b'{"a": 1}'
+
+
+def test_a_pipe_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(b"[1]",))
+    writer.start()
+    assert read_bytes(pipe) == b"[1]"
+    writer.join()
 
 
 @given(st.binary(max_size=60))

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..exceptions import CorpusError, UnknownNameError, show
 from ..tables import Corpus, Source, canonical_id, table
+from .utterances import tables_of
 
 __all__ = ["GOLDS", "looks_like", "read"]
 
@@ -123,7 +124,7 @@ def read(
         layouts=table("layouts", [row for row in layout_rows if row[2] != "selectedResults"]),
         source=source or Source(path=str(file)),
         notes=(f"{trailing:,} closing user utterances without an answer left out",) if trailing else (),
-        **{kind: table(kind, lists) for kind, lists in rows.items()},
+        **tables_of(rows, file),
     )
 
 
@@ -135,7 +136,7 @@ def _read_messages(
     name: str,
     gold: str,
 ) -> None:
-    if not messages:
+    if messages.__class__ is not list or not messages:
         raise ValueError("no messages")
     offered: dict[str, list[str]] = {}
     before: dict[str, dict[str, str]] | None = None

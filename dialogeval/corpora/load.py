@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..exceptions import CorpusError, DataFileError, UnknownNameError, UsageError, show
-from ..files import collection_paused, parse_json, read_bytes, unpack, zip_members
+from ..files import collection_paused, parse_json, raw_bytes, read_bytes, unpack, zip_members
 from ..tables import Corpus, Source
 from . import catalog, crosswoz, multiwoz, schema_guided, unified
 
@@ -22,6 +24,8 @@ __all__ = ["load_corpus"]
 _READERS = {"multiwoz": multiwoz, "crosswoz": crosswoz, "schema_guided": schema_guided, "unified": unified}
 #: Files beside the dialogues that a reader can use.
 _SIDE_FILES = ("ontology", "schema", "dialog_acts")
+#: Beginnings of the names of files that an official archive is read from.
+_OFFICIAL = ("data.json", "dialogues.json", "ontology.json", "testListFile", "valListFile")
 _SPLITS = {"validation": "val", "dev": "val", "valid": "val"}
 
 
@@ -71,6 +75,8 @@ def load_corpus(
     if gold not in crosswoz.GOLDS:
         raise UnknownNameError("gold state", gold, crosswoz.GOLDS)
     name = str(name_or_path)
+    if not name.strip():
+        raise UsageError("the name of the corpus is empty", mend="give a name or a path")
     with collection_paused():
         if isinstance(name_or_path, str) and name in catalog.catalog():
             return _load_known(name, split, home, gold)
@@ -96,7 +102,7 @@ def _load_known(name: str, split: str, home: str | os.PathLike[str] | None, gold
                 else "install dialogeval again"
             )
             raise DataFileError(f"corpus {name} is not here (split {split})", file=path, mend=mend)
-        data = path.read_bytes()
+        data = raw_bytes(path)
         sha = hashlib.sha256(data).hexdigest()
         expected = entry.files[part].sha256
         if expected and sha != expected:
@@ -129,10 +135,10 @@ def _load_path(path: Path, split: str, gold: str) -> Corpus:
     described = {"name": name or "corpus", "version": "", "split": split, "language": ""}
     if path.is_dir():
         return _load_folder(path, split, gold, described)
-    data = read_archive = path.read_bytes()
+    data = raw_bytes(path)
     if data[:4] == b"PK\x03\x04":
-        members = zip_members(read_archive, path)
-        by_name = {Path(m).name: m for m in members}
+        members = zip_members(data, path)
+        by_name = _by_name(members, path)
         if "data.json" in by_name and ("testListFile.txt" in by_name or "testListFile.json" in by_name):
             return _load_official(path, members, by_name, split, described)
         dialogues = by_name.get("dialogues.json", by_name.get("data.json"))
@@ -163,7 +169,7 @@ def _load_folder(path: Path, split: str, gold: str, described: dict[str, str]) -
     single = [path / f"{split}{ending}" for ending in (".json.zip", ".json", ".json.gz")]
     parts = parts or [p for p in single if p.exists()][:1]
     if not parts and (path / "data.json").exists():
-        members = {p.name: p.read_bytes for p in path.iterdir() if p.is_file()}
+        members = {p.name: partial(raw_bytes, p) for p in path.iterdir() if p.is_file()}
         if any(n.startswith("testListFile") for n in members):
             return _load_official(path, members, {n: n for n in members}, split, described)
         parts = [path / "data.json"]
@@ -192,7 +198,10 @@ def _load_official(
     path: Path, members: Any, by_name: dict[str, str], split: str, described: dict[str, str]
 ) -> Corpus:
     """Read an official release: data.json with lists of the test and validation dialogues."""
-    raw = _parse(members[by_name["data.json"]](), f"{path}:data.json")
+    data = members[by_name["data.json"]]()
+    raw = _parse(data, f"{path}:data.json")
+    if not isinstance(raw, dict):
+        raise CorpusError("data.json", file=path, expected="an object of dialogues", got=show(raw))
     lists = {}
     for part in ("test", "val"):
         found = [by_name[f"{part}ListFile{e}"] for e in (".txt", ".json") if f"{part}ListFile{e}" in by_name]
@@ -200,9 +209,7 @@ def _load_official(
             raise DataFileError(
                 f"no {part}ListFile beside data.json", file=path, mend="use the official archive"
             )
-        lists[part] = {
-            line.strip() for line in members[found[0]]().decode("utf-8-sig").splitlines() if line.strip()
-        }
+        lists[part] = _read_list(members[found[0]](), f"{path}:{found[0]}")
     if split not in ("train", "val", "test"):
         raise UnknownNameError(f"split of {path.name}", split, ("train", "val", "test"))
     if lists["test"] & lists["val"]:
@@ -212,14 +219,36 @@ def _load_official(
     if unknown:
         raise CorpusError("listed but not in data.json", file=path, dialogue=min(unknown))
     keep = set(raw) - lists["test"] - lists["val"] if split == "train" else lists[split]
-    digest = hashlib.sha256(members[by_name["data.json"]]()).hexdigest()
+    digest = hashlib.sha256(data).hexdigest()
     source = Source(path=path.name, sha256=digest, folder=str(path))
     chosen = {i: d for i, d in raw.items() if i in keep}
     return multiwoz.read(chosen, **described | {"language": "en"}, source=source, file=path)
 
 
+def _by_name(members: Iterable[str], path: Path) -> dict[str, str]:
+    """Return members by their names without folders; those that a corpus is made of must be unique."""
+    found: dict[str, str] = {}
+    for member in members:
+        name = Path(member).name
+        if name in found and name.startswith(_OFFICIAL):
+            problem = f"zip holds both {found[name]} and {member}"
+            raise DataFileError(problem, file=path, mend="keep one of them")
+        found[name] = member
+    return found
+
+
+def _read_list(data: bytes, where: str) -> set[str]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataFileError(
+            f"not UTF-8 at byte {error.start}", file=where, mend="use the official file"
+        ) from None
+    return {line.strip() for line in text.splitlines() if line.strip()}
+
+
 def _parse(data: bytes, path: str | os.PathLike[str]) -> Any:
-    return parse_json(data, path, keys="unchecked")
+    return parse_json(data, path)
 
 
 def _recognize(raw: Any, path: Path) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..exceptions import CorpusError, show
 from ..tables import Corpus, Source, canonical_id, table
+from .utterances import tables_of
 
 __all__ = ["looks_like", "read", "read_ontology"]
 
@@ -107,7 +108,7 @@ def read(
         layouts=table("layouts", layout_rows),
         source=source or Source(path=str(file)),
         notes=tuple(notes),
-        **{kind: table(kind, lists) for kind, lists in rows.items()},
+        **tables_of(rows, file),
     )
 
 
@@ -122,7 +123,7 @@ def _read_dialogue(
     language: str,
 ) -> None:
     log = dialogue["log"]
-    if not log:
+    if log.__class__ is not list or not log:
         raise ValueError("no utterances")
     if len(log) % 2:
         counts["closing user utterances without an answer left out"] += 1

@@ -105,7 +105,7 @@ def read(
         for turn, user, system in turns_of(dialogue, original, file, ("user", "system"), "utt_idx"):
             _read_turn(key, turn, user, system, rows, counts, layouts, place | {"turn": turn})
     if not rows["dialogues"]:
-        raise UnknownNameError("split", split, sorted(found))
+        raise UnknownNameError(f"split of {file}", split, sorted(n[:40] for n in found)[:20])
     tables = {kind: table(kind, lists) for kind, lists in rows.items()}
     tables["ontology"] = _read_ontology(ontology, file)
     shapes = [(n, domain, slot) for shape, n in layouts.items() for domain, slots in shape for slot in slots]

@@ -8,13 +8,24 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..exceptions import CorpusError, show
-from ..tables import canonical_id
+import pandas as pd
 
-__all__ = ["ABSENT", "UNANSWERED", "add_span", "dialogues_of", "notes_of", "token_span", "turns_of"]
+from ..exceptions import CorpusError, show
+from ..tables import COLUMNS, INTEGERS, canonical_id, table
+
+__all__ = [
+    "ABSENT",
+    "UNANSWERED",
+    "add_span",
+    "dialogues_of",
+    "notes_of",
+    "tables_of",
+    "token_span",
+    "turns_of",
+]
 
 #: Annotations for "no value yet"; ``none`` and ``dontcare`` are values, for a protocol to judge.
 ABSENT = frozenset({"", "not mentioned"})
@@ -158,6 +169,71 @@ def token_span(text: str, start: Any, end: Any) -> tuple[int, int, str] | None:
     cut = (start > 0 and not text[start - 1].isspace()) or (end < len(text) and not text[end].isspace())
     # The span's first character belongs to the last token of everything up to and including it.
     return len(text[: start + 1].split()) - 1, len(text[:end].split()) - 1, "part" if cut else "whole"
+
+
+#: Columns that the readers take over as they stand.
+_UNCHECKED = {
+    "dialogues": ("type",),
+    "alternatives": ("value",),
+    "corrections": ("value",),
+    "goals": ("domain", "slot", "value"),
+    "acts": ("domain", "act", "slot", "value"),
+    "spans": ("value", "start", "end"),
+}
+_PLAIN = {str, int, float, bool, type(None)}
+
+
+def tables_of(rows: Mapping[str, list[tuple]], file: str | os.PathLike[str]) -> dict[str, pd.DataFrame]:
+    """Turn the rows that a reader gathered into tables.
+
+    Parameters
+    ----------
+    rows : mapping of str to list of tuple
+        By name of the table.
+    file : path-like
+
+    Returns
+    -------
+    dict of str to pandas.DataFrame
+
+    Raises
+    ------
+    CorpusError
+        A list or an object where a text should stand, or no whole number where one should.
+
+    Examples
+    --------
+    >>> tables_of({"alternatives": [("d", 0, "Hotel", "name", ["Inn"])]}, "a.json")
+    Traceback (most recent call last):
+    ...
+    dialogeval.exceptions.CorpusError: a.json: dialogue d, turn 0: value of alternatives: expected a string, got a list ['Inn']
+    """
+    for kind, lists in rows.items():
+        for column in _UNCHECKED.get(kind, ()):
+            place = COLUMNS[kind].index(column)
+            # A set of classes is far quicker than a look at every value, and nearly always enough.
+            allowed = {int} if column in INTEGERS else _PLAIN
+            if {row[place].__class__ for row in lists} <= allowed:
+                continue
+            wrong = next(r for r in lists if r[place].__class__ not in allowed)
+            raise _misfit(kind, column, wrong, file)
+    try:
+        return {kind: table(kind, lists) for kind, lists in rows.items()}
+    except OverflowError:
+        kind, row = next((k, r) for k in rows for r in rows[k] if any(_is_huge(v) for v in r))
+        column = next(c for c, v in zip(COLUMNS[kind], row, strict=True) if _is_huge(v))
+        raise _misfit(kind, column, row, file) from None
+
+
+def _is_huge(value: Any) -> bool:
+    return value.__class__ is int and not -(2**63) <= value < 2**63
+
+
+def _misfit(kind: str, column: str, row: tuple, file: str | os.PathLike[str]) -> CorpusError:
+    given = dict(zip(COLUMNS[kind], row, strict=True))
+    expected = "a whole number that fits 64 bits" if column in INTEGERS else "a string"
+    place: dict[str, Any] = {"file": file, "dialogue": row[0], "turn": given.get("turn")}
+    return CorpusError(f"{column} of {kind}", expected=expected, got=show(given[column]), **place)
 
 
 def notes_of(counts: Counter[str]) -> tuple[str, ...]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import io
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from ..exceptions import DataFileError, DialogevalError, PredictionError, UnknownNameError, UsageError, show
-from ..files import collection_paused, parse_json, read_bytes, read_json_lines
+from ..files import MAX_BYTES, collection_paused, parse_json, read_bytes, read_json_lines
 from ..locate import locate_predictions
 from ..tables import Predictions
 from .cells import build
@@ -138,7 +139,7 @@ def recognize(content: Content) -> str:
         raise PredictionError("holds no turns", file=content.file)
     if content.rows is not None:
         names = set().union(*(row.keys() for _, row in content.rows))
-        fits, seen = _rows_fit(names), f"rows with the fields {', '.join(sorted(names)) or 'none'}"
+        fits, seen = _rows_fit(names), f"rows with the fields {_some(sorted(names)) or 'none'}"
     elif not content.document and isinstance(content.document, (dict, list)):
         raise PredictionError("holds no dialogues", file=content.file, got=show(content.document))
     elif isinstance(content.document, dict):
@@ -165,6 +166,11 @@ def recognize(content: Content) -> str:
         got=seen,
         mend="see the README's list of formats, or name one with format=",
     )
+
+
+def _some(names: list[str]) -> str:
+    """List names of a file, but not a thousand of them."""
+    return ", ".join(n[:40] for n in names[:20]) + ", …" * (len(names) > 20)
 
 
 def _rows_fit(names: set[str]) -> list[str]:
@@ -217,10 +223,11 @@ def _parse(data: bytes, file: str) -> Content:
     text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     first, _, rest = text.partition(b"\n")
     if text[:1] == b"{" and rest.strip() and _is_object(first):
-        return Content(file, rows=list(read_json_lines(data, file)))
+        return Content(file, rows=list(read_json_lines(data, file, surrogates="keep")))
     if text[:1] not in b"{[" and (b"dialogue_id" in first or b"," in first):
         return _tabular(data, file, _csv)
-    document = parse_json(data, file)
+    # Half a surrogate pair is left in: what reads the field says of which dialogue and turn it is.
+    document = parse_json(data, file, surrogates="keep")
     if isinstance(document, dict) and {"dialogue_id", "turn"} <= document.keys():
         return Content(file, rows=[(1, document)])
     if not (isinstance(document, list) and document and isinstance(document[0], dict)):
@@ -235,7 +242,7 @@ def _parse(data: bytes, file: str) -> Content:
 
 def _is_object(line: bytes) -> bool:
     try:
-        return isinstance(parse_json(line, "", keys="unchecked"), dict)
+        return isinstance(parse_json(line, "", keys="unchecked", surrogates="keep"), dict)
     except DialogevalError:
         return False
 
@@ -246,26 +253,36 @@ def _tabular(data: bytes, file: str, parse: Any) -> Content:
 
     try:
         frame = parse(data, file)
-    except pyarrow.ArrowException as error:
+        names = frame.column_names
+        rows = frame.to_pylist() if len(set(names)) == len(names) else []
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        # Beside its own exceptions pyarrow lets those of Python escape: dates past the calendar, wrong UTF-8.
         what = "Parquet" if parse is _parquet else "CSV"
-        raise DataFileError(f"broken {what} ({str(error).splitlines()[0]})", file=file) from None
-    names = frame.column_names
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t"):
+        line = next(iter(str(error).splitlines()), type(error).__name__)
+        raise DataFileError(f"broken {what} ({line[:300]})", file=file) from None
+    if len(names) == 1 and any(mark in names[0] for mark in ";\t|^"):
         raise PredictionError(
             "columns are not separated by commas", file=file, mend="save the table with commas"
         )
     for column in ("dialogue_id", "turn"):
         if column not in names:
-            raise PredictionError(f"no column {column}", file=file, got=f"the columns {', '.join(names)}")
-    twice = next((n for n in names if names.count(n) > 1), None)
+            raise PredictionError(f"no column {column}", file=file, got=f"the columns {_some(names)}")
+    twice = next((n for n, times in Counter(names).items() if times > 1), None)
     if twice is not None:
-        raise PredictionError(f"column {twice} stands twice", file=file, mend="keep one of them")
-    return Content(file, rows=list(enumerate(frame.to_pylist(), start=1)), unit="row")
+        raise PredictionError(
+            f"column {twice or repr(twice)} stands twice", file=file, mend="keep one of them"
+        )
+    return Content(file, rows=list(enumerate(rows, start=1)), unit="row")
 
 
 def _parquet(data: bytes, file: str) -> Any:
     from pyarrow import parquet
 
+    about = parquet.read_metadata(io.BytesIO(data))
+    size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    if size > MAX_BYTES or about.num_rows * about.num_columns > MAX_BYTES // 8:
+        problem = f"unpacks to {size:,} bytes in {about.num_rows:,} rows, past the limit"
+        raise DataFileError(problem, file=file, mend="split the file")
     return parquet.read_table(io.BytesIO(data))
 
 
@@ -280,6 +297,10 @@ def _csv(data: bytes, file: str) -> Any:
         raise DataFileError(
             f"not UTF-8 at byte {error.start}", file=file, mend="save the file in UTF-8 encoding"
         ) from None
+    # pyarrow would take all up to the end of the file for one cell.
+    if data.count(b'"') % 2:
+        mend = 'close it, and write "" for one within a cell'
+        raise DataFileError("broken CSV (a quotation mark is not closed)", file=file, mend=mend)
     # One block, so that no record is cut; only unquoted cells can be null, so that "nan" is a text.
     names = csv.open_csv(io.BytesIO(data), csv.ReadOptions(block_size=len(data) + 1)).schema.names
     return csv.read_csv(

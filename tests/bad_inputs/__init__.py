@@ -1,0 +1,1 @@
+"""Bad inputs: the catalogue of what is refused, and how the inputs are made."""
