@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -335,6 +336,10 @@ def run_convert(options: argparse.Namespace) -> None:
     print(f"{options.target}: {predictions!r} as {options.to}")
 
 
+def _stop(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
 def run_report_command(options: argparse.Namespace) -> None:
     """Run a report notebook, once for every prediction file and protocol."""
     from .exceptions import ReportError
@@ -355,11 +360,16 @@ def run_report_command(options: argparse.Namespace) -> None:
     choices = [dict(zip(several, chosen, strict=True)) for chosen in product(*several.values())]
     runs = [plan_report(options.report, parameters | choice, options.out) for choice in choices]
     failures = []
-    for _, written, failure in run_batch(runs, options.jobs):
-        for what, path in written.items():
-            print(f"{what}: {path}", flush=True)
-        if failure:
-            failures.append(failure)
+    # Asked to stop, we stop our workers too, as Ctrl-C does.
+    before = signal.signal(signal.SIGTERM, _stop)
+    try:
+        for _, written, failure in run_batch(runs, options.jobs):
+            for what, path in written.items():
+                print(f"{what}: {path}", flush=True)
+            if failure:
+                failures.append(failure)
+    finally:
+        signal.signal(signal.SIGTERM, before)
     for failure in failures[:-1]:
         print(f"dialogeval: {failure}", file=sys.stderr)
     if failures:

@@ -66,6 +66,8 @@ def common_dialogues(
     def keep(frame: pd.DataFrame | None) -> pd.DataFrame | None:
         return None if frame is None else frame[frame["dialogue_id"].isin(common)].reset_index(drop=True)
 
+    if gold is None:
+        _require_one_gold(named, common)
     restricted = {}
     for name, p in named.items():
         turns = keep(p.turns)
@@ -76,6 +78,7 @@ def common_dialogues(
             states=keep(p.states),
             responses=keep(p.responses),
             active_domains=keep(p.active_domains),
+            gold=p.gold if gold is not None else None,
         )
     n = len(wanted)
     said = (
@@ -84,6 +87,24 @@ def common_dialogues(
         else []
     )
     return corpus.select(sorted(common)) if len(common) < n else corpus, restricted, said
+
+
+def _require_one_gold(named: dict[str, Predictions], common: set[str]) -> None:
+    """Refuse files that carry their own gold where these do not say the same on the common dialogues."""
+    first: tuple[str, list[pd.DataFrame]] | None = None
+    for name, predictions in named.items():
+        assert predictions.gold is not None
+        tables = []
+        for frame in (predictions.gold.turns, predictions.gold.states):
+            here = frame[frame["dialogue_id"].isin(common)].drop(columns="layout", errors="ignore")
+            tables.append(here.sort_values(list(here.columns), ignore_index=True))
+        if first is None:
+            first = name, tables
+        elif not all(a.equals(b) for a, b in zip(first[1], tables, strict=True)):
+            raise UsageError(
+                f"{first[0]} and {name} carry different gold on the dialogues that both cover",
+                mend="name the corpus that all are to be scored on",
+            )
 
 
 def require_comparable(scores: Mapping[str, Scores]) -> None:

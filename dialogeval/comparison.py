@@ -17,7 +17,7 @@ import pandas as pd
 from . import paper_tables
 from .comparable import common_dialogues, require_comparable
 from .csv_text import csv_text
-from .exceptions import UnknownNameError, UsageError
+from .exceptions import UnknownNameError, UsageError, printable, show
 from .paired_tests import compare_pairs
 from .protocols import Protocol, default_protocol, find_protocol
 from .scoring import RESAMPLES, SEED, Scores, score
@@ -62,6 +62,7 @@ class Comparison:
 
     def ranking(self, key: str) -> list[str]:
         """Return the systems from best to worst under a metric."""
+        self._known(key)
         first = next(iter(self.scores.values()))
         sign = 1 if first.table.loc[key, "better"] == "lower" else -1
         return sorted(self.scores, key=lambda name: (sign * self.scores[name][key], name))
@@ -136,10 +137,14 @@ class Comparison:
 
     def caption(self) -> str:
         """Return the sentence that a reader of the table needs."""
-        return (
-            f"Value with 95 % interval; systems that share a letter cannot be told apart (approximate randomisation "
-            f"over dialogues, Holm-corrected, level {self.level:g}). Signature: {self.signature}"
+        fields = dict(f.partition(":")[::2] for f in self.signature.split("|"))
+        tested = not fields["rand"].startswith("none")
+        said = "Value" if fields.get("boot") == "none" else "Value with 95 % interval"
+        how = f"approximate randomisation over dialogues, Holm-corrected, level {self.level:g}"
+        letters = (
+            f"systems that share a letter cannot be told apart ({how})" if tested else "no pair was tested"
         )
+        return f"{said}; {letters}. Signature: {self.signature}"
 
     def __repr__(self) -> str:
         return "\n".join(
@@ -217,15 +222,29 @@ def compare(
     """
     if dialogues not in ("same", "common"):
         raise UnknownNameError("choice of dialogues", dialogues, ("same", "common"))
+    if not isinstance(predictions, Mapping):
+        expected = "a dictionary of predictions by name"
+        raise UsageError("predictions", expected=expected, got=show(predictions))
+    for name, system in predictions.items():
+        if not isinstance(system, Predictions):
+            mend = "read the file with load_predictions first"
+            raise UsageError(f"predictions of {name}", expected="Predictions", got=show(system), mend=mend)
     if len(predictions) < 2:
         raise UsageError("nothing to compare", expected="at least two systems", got=str(len(predictions)))
+    for name, number in (("level", level), ("shuffles", shuffles)):
+        if isinstance(number, bool) or not isinstance(number, (int, float)):
+            raise UsageError(name, expected="a number", got=show(number))
     if not 0 < level < 1:
         raise UsageError("level", expected="between 0 and 1", got=str(level))
+    if int(shuffles) != shuffles or not 0 <= shuffles <= 1_000_000:
+        raise UsageError("shuffles", expected="a whole number from 0 to 1,000,000", got=show(shuffles))
     if isinstance(gold, str):
         from .corpora import load_corpus
 
         gold = load_corpus(gold)
-    named = {name: replace(p, name=name) for name, p in predictions.items()}
+    named = {printable(name): replace(p, name=printable(name)) for name, p in predictions.items()}
+    if len(named) < len(predictions):
+        raise UsageError("two systems have names that look alike", mend="rename one of them")
     if metrics is not None:
         protocol = _protocol(gold, named, protocol).only(metrics)
     warnings: list[str] = []
@@ -239,9 +258,16 @@ def compare(
     require_comparable(scores)
     warnings += [f"{name}: {w}" for name, s in scores.items() for w in s.warnings]
     pairs = compare_pairs(scores, resamples, shuffles, seed, level)
+    couples = len(scores) * (len(scores) - 1) // 2
+    if shuffles > 0 and couples / (shuffles + 1) >= level:
+        warnings.append(
+            f"{shuffles:,} shuffles are too few for {couples:,} pairs of systems: after Holm's correction no p-value "
+            f"can be below {couples / (shuffles + 1):.3g}; take at least {int(couples / level * 10):,}"
+        )
     # They differ at most in the policy for missing turns, which those that lack none do not name.
     signature = max((s.signature for s in scores.values()), key=len)
-    return Comparison(scores, pairs, level, f"{signature}|rand:{shuffles}/{seed}|holm", tuple(warnings))
+    tests = f"rand:{shuffles}/{seed}|holm" if shuffles else "rand:none"
+    return Comparison(scores, pairs, level, f"{signature}|{tests}", tuple(warnings))
 
 
 def _protocol(

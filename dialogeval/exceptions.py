@@ -58,6 +58,11 @@ def show(value: object, limit: int = 60) -> str:
     return f"{kind} {text if len(text) <= limit else text[: limit - 1] + '…'}"
 
 
+def printable(text: object) -> str:
+    """Keep a name of a file or a system from writing to the terminal; it stays on one line."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
+
+
 #: Characters of a message: an id of a hostile file must not fill the terminal.
 _LONGEST = 2000
 

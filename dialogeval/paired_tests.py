@@ -106,5 +106,6 @@ def _row(
         "high": high,
         "p_bootstrap": p_bootstrap,
         "p_randomisation": p_randomisation,
-        "detectable": _DETECTABLE * spread,
+        # Two systems that never differ say nothing on how far other ones have to lie apart.
+        "detectable": _DETECTABLE * spread if spread > 0 else np.nan,
     }

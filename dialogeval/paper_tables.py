@@ -102,7 +102,7 @@ def latex(comparison: Comparison, keys: Sequence[str] | None = None) -> str:
 
 def escape_markdown(text: str) -> str:
     """Escape what Markdown or HTML would take for markup."""
-    for mark in "\\`*_[]<>|#":
+    for mark in "\\`*_[]<>|#$":
         text = text.replace(mark, "\\" + mark if mark not in "<>" else {"<": "&lt;", ">": "&gt;"}[mark])
     return " ".join(text.split())
 
@@ -115,5 +115,10 @@ def escape_latex(text: str) -> str:
         "^": r"\textasciicircum{}",
         "|": r"\textbar{}",
     }
-    marks |= {c: "\\" + c for c in "&%$#_{}"} | {"<": r"\textless{}", ">": r"\textgreater{}"}
+    marks |= {c: "\\" + c for c in "&%$#_{}"} | {
+        "[": "{[}",
+        "]": "{]}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+    }
     return "".join(marks.get(c, c) for c in " ".join(text.split()))

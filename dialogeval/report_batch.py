@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
@@ -66,16 +66,24 @@ def run_batch(
     context = get_context("spawn")
     done = context.Value("i", 0)
     cells = sum(count_cells(run.notebook) for run in runs)
-    with _bar(cells, len(runs)) as bar, ProcessPoolExecutor(most, context, _remember, (done,)) as pool:
-        waiting = {pool.submit(_work, run): run for run in runs}
-        while waiting:
-            finished, _ = wait(waiting, timeout=0.3, return_when=FIRST_COMPLETED)
-            bar.update(done.value - bar.n)
-            for future in finished:
-                run = waiting.pop(future)
-                error = future.exception()
-                written, failure = ({}, _lost(run, error)) if error else future.result()
-                yield run, written, failure
+    pool = ProcessPoolExecutor(most, context, _remember, (done,))
+    waiting = {pool.submit(_work, run): run for run in runs}
+    try:
+        with _bar(cells, len(runs)) as bar:
+            while waiting:
+                finished, _ = wait(waiting, timeout=0.3, return_when=FIRST_COMPLETED)
+                bar.update(done.value - bar.n)
+                for future in finished:
+                    run = waiting.pop(future)
+                    error = future.exception()
+                    written, failure = ({}, _lost(run, error)) if error else future.result()
+                    yield run, written, failure
+    finally:
+        # Interrupted, or left by the caller: nothing may go on behind the back of whoever stopped us.
+        if waiting:
+            for child in active_children():
+                child.terminate()
+        pool.shutdown(cancel_futures=True)
 
 
 def _lost(run: Run, error: BaseException) -> str:

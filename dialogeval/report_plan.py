@@ -188,8 +188,17 @@ def _slug(path: Path, values: Mapping[str, Any], defaults: Mapping[str, Any]) ->
             text = _run_name(text)
         elif name != "corpus" and text == str(defaults.get(name) or ""):
             continue
-        parts.append(re.sub(r"[^\w.-]+", "-", text).strip("-."))
-    return "_".join(p for p in parts if p)[:120]
+        plain = re.sub(r"[^\w.-]+", "-", text).strip("-.")
+        if name == "predictions" and plain != text:
+            # "a b" and "a-b" are two systems.
+            plain += f"-{_digest(text)}"
+        parts.append(plain)
+    whole = "_".join(p for p in parts if p)
+    return whole if len(whole) <= 120 else f"{whole[:115]}-{_digest(whole)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:4]
 
 
 def _run_name(predictions: str) -> str:
@@ -197,8 +206,7 @@ def _run_name(predictions: str) -> str:
     from .predictions.load import system_name
 
     if BETWEEN in predictions:
-        digest = hashlib.sha256(predictions.encode("utf-8", "surrogatepass")).hexdigest()[:4]
-        return f"{predictions.count(BETWEEN) + 1}-systems-{digest}"
+        return f"{predictions.count(BETWEEN) + 1}-systems-{_digest(predictions)}"
     path = Path(predictions)
     if not predictions or path.parts[0] in ("sample", "predictions"):
         return system_name(path.name)

@@ -173,6 +173,10 @@ def read_results(folder: str | os.PathLike[str]) -> pd.DataFrame:
 
     store = Path(folder)
     store = store if store.suffix == ".parquet" else store / STORE
+    if store.is_dir():
+        raise DataFileError(
+            "is a folder", file=store, expected="a Parquet file", mend="move it away, or choose another --out"
+        )
     if not store.is_file():
         raise DataFileError("no such file", file=store, mend="run a report with this folder as --out first")
     mend = "move it away; the next report starts a new one"
@@ -187,4 +191,8 @@ def read_results(folder: str | os.PathLike[str]) -> pd.DataFrame:
         raise DataFileError(
             "has other columns", file=store, expected=expected, got=", ".join(map(str, frame)), mend=mend
         )
-    return frame.astype(COLUMNS)
+    try:
+        return frame.astype(COLUMNS)
+    except (ValueError, TypeError) as error:
+        problem = f"holds cells of another type ({type(error).__name__})"
+        raise DataFileError(problem, file=store, expected=str(COLUMNS), mend=mend) from None

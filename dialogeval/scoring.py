@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from .coverage import Coverage, match_turns
-from .exceptions import UsageError, show
+from .exceptions import UsageError, printable, show
 from .golds import in_version
 from .metrics import Metric
 from .pairing import make_pairs, scorable
@@ -288,8 +288,7 @@ def score(
             counts[part.counts] = part.counts(pairs[part.task])
     table = value_table(metrics, counts, resamples, seed)
     return Scores(
-        # A name from a file must not write to the terminal.
-        system="".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in predictions.name),
+        system=printable(predictions.name),
         protocol=protocol,
         signature=signature(
             protocol, pairs, gold, coverage, missing, resamples, seed, alignment.id if alignment else ""
@@ -308,15 +307,24 @@ def _align(
     gold: Corpus, predictions: Predictions, alignment: Alignment | str
 ) -> tuple[Predictions, Alignment]:
     """Write predicted states in the gold's ontology, where the alignment leads there."""
-    from .alignment import LANGUAGES, load_alignment, map_predictions, ontology_name
+    from .alignment import LANGUAGES, check_alignment, load_alignment, map_predictions, ontology_name
+    from .alignment.compose import known_slots
 
-    alignment = load_alignment(alignment) if isinstance(alignment, str) else alignment
+    alignment = load_alignment(alignment) if isinstance(alignment, (str, os.PathLike)) else alignment
     ends = ontology_name(alignment.target), ontology_name(gold.name)
     if ends[0] != ends[1] and set(ends) <= set(LANGUAGES):
         mend = "choose an alignment whose target is the gold's ontology"
         raise UsageError(
             f"alignment {alignment.name} leads into {ends[0]}, the gold is {gold.name}", mend=mend
         )
+    where = ["domain", "slot"]
+    targets = [*map(known_slots, ends), gold.layouts, gold.ontology, gold.states]
+    sources = known_slots(ontology_name(alignment.source))
+    if len(sources) and predictions.states is not None:
+        sources = pd.concat([sources, predictions.states[where].drop_duplicates()])
+    check_alignment(
+        alignment, sources if len(sources) else None, pd.concat([t[where].drop_duplicates() for t in targets])
+    )
     return map_predictions(predictions, alignment), alignment
 
 

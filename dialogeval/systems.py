@@ -18,7 +18,7 @@ import pandas as pd
 from .comparison import SHUFFLES, Comparison, compare
 from .corpora.catalog import catalog, local_file
 from .coverage import match_turns
-from .exceptions import DataFileError, DialogevalError, UsageError
+from .exceptions import DataFileError, DialogevalError, UsageError, printable
 from .locate import locate_predictions
 from .pairing import scorable
 from .predictions.load import load_predictions, system_name
@@ -283,11 +283,6 @@ def main_metrics(comparison: Comparison) -> list[str]:
 
 
 # Helpers ------------------------------------------------------------------------------------------
-
-
-def printable(text: object) -> str:
-    """Keep names of files from writing to a terminal, and bytes that are no text out of what is written."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
 
 
 def _names(paths: Sequence[Path]) -> dict[Path, str]:

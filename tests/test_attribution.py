@@ -10,7 +10,7 @@ import pytest
 import dialogeval as de
 from dialogeval.alignment import load_alignment, map_states
 from dialogeval.alignment.attribution import CAUSES, attribute_losses
-from dialogeval.exceptions import UsageError
+from dialogeval.exceptions import AlignmentError, UsageError
 
 HEAD = "domain,slot,target_domain,target_slot,relation,converter,note\n"
 ROWS = "inn,zone,hotel,area,same,,\ninn,cost,hotel,pricerange,same,low=cheap|high=expensive,\ninn,pets,,,none,,\n"
@@ -110,6 +110,18 @@ def test_what_cannot_be_attributed(toy: tuple[de.Corpus, de.Predictions, Path]) 
         attribute_losses(gold, predictions, str(folder / "inns__hotels.csv"), "dstc9")
     with pytest.raises(UsageError, match="leads into crosswoz_en, the gold is sample/multiwoz"):
         de.score("sample/multiwoz", predictions, "lin2021", alignment="multiwoz__crosswoz_en")
+    for row, line in (
+        ("hotel,nosuchslot,酒店,区域,same,,", "source has no slot hotel/nosuchslot"),
+        ("hotel,area,旅馆,zzz,same,,", "target has no slot 旅馆/zzz"),
+    ):
+        file = folder / "multiwoz__multiwoz_zh.csv"
+        file.write_text(f"{HEAD}{row}\n", encoding="utf-8")
+        with pytest.raises(AlignmentError, match=line):
+            de.score("sample/multiwoz_zh", predictions, "lin2021", alignment=str(file))
+    with pytest.raises(UsageError, match="alignment: expected a name such as multiwoz__crosswoz_en"):
+        load_alignment(5)  # type: ignore[arg-type]
+    (folder / "a|b:c__d.csv").write_text(HEAD + ROWS)
+    assert load_alignment(folder / "a|b:c__d.csv").id.startswith("a-b-c__d@")
     mapped, unmapped = map_states(predictions.states, load_alignment(folder / "inns__hotels.csv"))
     assert len(mapped) + len(unmapped) >= len(predictions.states)
 

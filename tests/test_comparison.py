@@ -180,6 +180,67 @@ def test_bleu_agrees_with_sacrebleu(real_cases: Path) -> None:
     assert row["p_randomisation"] == pytest.approx(theirs["BLEU"][1].p_value, abs=0.02)
 
 
+def test_many_systems_that_are_all_alike_are_one_group_at_once() -> None:
+    names = [f"s{i:02}" for i in range(40)]
+    assert maximal_groups(names, lambda x, y: True) == [tuple(names)]
+    near = maximal_groups(names, lambda x, y: abs(int(x[1:]) - int(y[1:])) < 10)
+    assert near == [tuple(names[i : i + 10]) for i in range(31)]
+
+
+def test_too_few_shuffles_are_said_to_be_too_few() -> None:
+    named = systems("careful", "sloppy", "stale")
+    few = de.compare("sample/crosswoz_en", named, "lin2021", shuffles=40, resamples=0)
+    assert any("40 shuffles are too few for 3 pairs of systems" in w for w in few.warnings)
+    none = de.compare("sample/crosswoz_en", named, "lin2021", shuffles=0, resamples=0)
+    assert none.caption().startswith("Value; no pair was tested. Signature: ")
+    assert none.signature.endswith("|boot:none|v:0.1.0|rand:none") and not none.warnings
+
+
+def test_a_system_against_its_copy_has_no_smallest_difference() -> None:
+    one = systems("careful")["careful"]
+    result = de.compare("sample/crosswoz_en", {"a": one, "b": one}, "lin2021", shuffles=50, resamples=50)
+    assert result.smallest_detectable().isna().all()
+
+
+def test_files_with_gold_of_their_own_are_compared_on_one_gold(tmp_path: Path) -> None:
+    def own(name: str, gold: str, dialogues: str = "xy") -> de.Predictions:
+        rows = [
+            {"dialogue_id": d, "turn": 0, "gold": [["a", "b", gold]], "pred": [["a", "b", "1"]]}
+            for d in dialogues
+        ]
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return de.load_predictions(path)
+
+    options = {"dialogues": "common", "resamples": 0, "shuffles": 20}
+    with pytest.raises(
+        UsageError, match="a and b carry different gold on the dialogues that both cover; name"
+    ):
+        de.compare(None, {"a": own("a", "1"), "b": own("b", "2")}, "lin2021", **options)
+    result = de.compare(None, {"a": own("a", "1"), "b": own("c", "1", "x")}, "lin2021", **options)
+    assert result.table["joint_goal_accuracy"].tolist() == [1, 1]
+    assert result.warnings == ("restricted to the 1 of 2 dialogues that all systems cover",)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"shuffles": -3}, "shuffles: expected a whole number from 0"),
+        ({"shuffles": 10.5}, "shuffles: expected a whole number from 0"),
+        ({"level": "0.05"}, "level: expected a number, got a string '0.05'"),
+        ({"predictions": ["x", "y"]}, "predictions: expected a dictionary of predictions by name"),
+        (
+            {"predictions": {"a": "x.json", "b": "y.json"}},
+            "predictions of a: expected Predictions, got a string",
+        ),
+    ],
+)
+def test_arguments_of_other_types_get_one_line(change: dict, message: str) -> None:
+    given = {"predictions": systems("careful", "sloppy"), "shuffles": 20, "resamples": 0, **change}
+    with pytest.raises(UsageError, match=message):
+        de.compare("sample/crosswoz_en", protocol="lin2021", **given)
+
+
 def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
@@ -286,7 +347,7 @@ def test_type_counts_are_not_tested() -> None:
 
 def test_names_are_escaped_in_every_table() -> None:
     careful = systems("careful")["careful"]
-    nasty = r"<script>|\$_x_{}</td>"
+    nasty = "<script>|\\$_x_{}</td>"
     result = de.compare(
         "sample/crosswoz_en", {nasty: careful, "b": careful}, "lin2021", shuffles=20, resamples=10
     )
@@ -294,6 +355,19 @@ def test_names_are_escaped_in_every_table() -> None:
     markdown = result.to_markdown(["joint_goal_accuracy"])
     assert "<script>" not in markdown and r"\|" in markdown
     assert [line.replace(r"\|", "").count("|") for line in markdown.splitlines()[:4]] == [3, 3, 3, 3]
+    hidden = de.compare(
+        "sample/crosswoz_en", {"[a]\x1b\n\u202e": careful, "b": careful}, "lin2021", shuffles=0
+    )
+    for face in (
+        hidden.to_csv(),
+        hidden.to_markdown(),
+        hidden.to_latex(),
+        repr(hidden),
+        json.dumps(hidden.to_dict()),
+    ):
+        assert not {"\x1b", "\u202e"} & set(face)
+    assert "\n{[}a{]}" in hidden.to_latex()
+    assert list(hidden.to_dict()["systems"]) == [s["system"] for s in hidden.to_dict()["systems"].values()]
     latex = result.to_latex(["joint_goal_accuracy"])
     assert r"\textless{}script\textgreater{}\textbar{}\textbackslash{}\$\_x\_\{\}" in latex
     assert r"\toprule" in latex and latex.count("&") == 3

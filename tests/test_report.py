@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -376,6 +379,36 @@ def test_systems_that_are_compared_get_one_folder(monkeypatch: pytest.MonkeyPatc
         r"leaderboard_2-systems-[0-9a-f]{4}_sample-crosswoz_en_lin2021", planned[0].folder.name
     )
     assert [run.values["predictions"] for run in planned[1:]] == both
+
+
+def test_names_that_differ_in_a_blank_get_folders_of_their_own(tiny: Path) -> None:
+    for name in ("a b", "a-b"):
+        (tiny.parent / name).write_text("x", encoding="utf-8")
+    folders = {plan_report(tiny, {"predictions": str(tiny.parent / n)}, "out").folder for n in ("a b", "a-b")}
+    assert len(folders) == 2
+
+
+def test_a_report_that_is_told_to_stop_leaves_nothing_running(tiny: Path) -> None:
+    book = nbformat.read(tiny, as_version=4)
+    book.cells[1].source = "import os, time\nopen('started', 'w').write(str(os.getpid()))\ntime.sleep(600)"
+    nbformat.write(book, tiny)
+    command = [sys.executable, "-m", "dialogeval", "report", str(tiny), "--out", "out"]
+    with subprocess.Popen(command, cwd=tiny.parent, stderr=subprocess.PIPE, text=True) as process:
+        started = tiny.parent / "started"
+        while not started.exists() or not started.read_text():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 130
+        assert process.stderr is not None and process.stderr.read() == "dialogeval: interrupted\n"
+    kernel = int(started.read_text())
+    for _ in range(200):
+        try:
+            os.kill(kernel, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the kernel goes on")
 
 
 def test_a_batch_refuses_two_runs_into_one_folder_and_no_jobs(tiny: Path, tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def test_the_report_on_a_folder_with_hostile_names(folder, tmp_path):
     text = check_page(export_html(tmp_path / "r.ipynb"))
     assert text.count(NAME) > 5 and "broken.json" in text and "4 systems are compared" in text
     # In Markdown and LaTeX it is escaped for those.
-    assert r"&lt;script&gt;alert(1)\|$x\_1$&\*b\*" in text
+    assert r"&lt;script&gt;alert(1)\|\$x\_1\$&\*b\*" in text
     assert r"\textless{}script\textgreater{}alert(1)\textbar{}\$x\_1\$\&*b*" in text
     written = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))
     assert set(written["states"]["systems"]) == {*pd.read_csv(tmp_path / "scores.csv")["system"]}

@@ -104,6 +104,17 @@ def test_a_broken_store_is_named_and_left_alone(tmp_path: Path) -> None:
         read_results(tmp_path)
 
 
+def test_cells_of_another_type_and_a_folder_get_one_line(tmp_path: Path) -> None:
+    rows = result_rows(scores_of("a")).astype({"value": "object"})
+    rows.loc[0, "value"] = "abc"
+    rows.astype({"value": "str"}).to_parquet(tmp_path / STORE)
+    with pytest.raises(DataFileError, match=r"holds cells of another type .*; move it away"):
+        append_results(tmp_path, result_rows(scores_of("b")))
+    (tmp_path / "b" / STORE).mkdir(parents=True)
+    with pytest.raises(DataFileError, match="is a folder: expected a Parquet file; move it away"):
+        append_results(tmp_path / "b", result_rows(scores_of("b")))
+
+
 def test_a_folder_that_is_none_gets_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(ReportError, match=r"results\.parquet: cannot be written \("):

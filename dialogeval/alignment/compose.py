@@ -15,12 +15,20 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..exceptions import UnknownNameError, UsageError
+from ..exceptions import UnknownNameError, UsageError, show
 from .reading import read_hop
 from .rules import COLUMNS, slot_key
 from .table import Alignment, Hop
 
-__all__ = ["LANGUAGES", "compose", "inverse_name", "joined_rows", "load_alignment", "ontology_name"]
+__all__ = [
+    "LANGUAGES",
+    "compose",
+    "inverse_name",
+    "joined_rows",
+    "known_slots",
+    "load_alignment",
+    "ontology_name",
+]
 
 #: The ontologies that the package aligns, each with its neighbours in this order, and their languages.
 LANGUAGES = {"multiwoz_zh": "zh", "multiwoz": "en", "crosswoz_en": "en", "crosswoz": "zh"}
@@ -50,6 +58,21 @@ def ontology_name(corpus: str) -> str:
     ('multiwoz', 'crosswoz_en')
     """
     return corpus.removeprefix("sample/").rstrip("0123456789")
+
+
+def known_slots(ontology: str) -> pd.DataFrame:
+    """Return the slots of an ontology that the package's own alignments speak of; none for others.
+
+    Examples
+    --------
+    >>> known_slots("crosswoz_en").query("domain == 'Taxi'")["slot"].tolist()
+    ['from', 'to']
+    """
+    if ontology not in LANGUAGES:
+        return pd.DataFrame({"domain": [], "slot": []}, dtype="str")
+    neighbour = _ORDER[_ORDER.index(ontology) - 1] if ontology != _ORDER[0] else _ORDER[1]
+    rows = _shipped(f"{ontology}__{neighbour}").rows[["domain", "slot"]].drop_duplicates()
+    return rows[rows["slot"] != ""].reset_index(drop=True)
 
 
 def load_alignment(
@@ -87,6 +110,9 @@ def load_alignment(
     >>> len(load_alignment("multiwoz_zh__crosswoz").hops)
     3
     """
+    if not isinstance(name_or_path, (str, os.PathLike)):
+        expected = "a name such as multiwoz__crosswoz_en, or the path of a CSV file"
+        raise UsageError("alignment", expected=expected, got=show(name_or_path))
     path = Path(name_or_path)
     if path.suffix != ".csv" and not path.is_file():
         return _shipped(str(name_or_path))

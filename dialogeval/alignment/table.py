@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -148,7 +149,9 @@ class Alignment:
     @property
     def id(self) -> str:
         """Name and checksum, as a signature has them."""
-        return f"{self.name}@{self.checksum}"
+        # Bars and colons of a file's name would read as fields of the signature.
+        plain = re.sub(r"[^\w.+-]+", "-", self.name)
+        return f"{plain}@{self.checksum}"
 
     def inverse(self) -> Alignment:
         """Return the alignment read backwards.
