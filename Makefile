@@ -9,7 +9,7 @@ export JUPYTER_PLATFORM_DIRS := 1
 # What is run here is no open notebook: lessons show their static face.
 unexport JPY_SESSION_NAME
 
-.PHONY: help report test lint types unit nbval bench lab notebooks sample assignment slides site clean
+.PHONY: help report test test-long lint types unit nbval bench lab notebooks sample assignment slides site clean
 .PHONY: test-browser chromium
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make test-browser  JupyterLab and the website in a real browser (Chromium, found or installed)"
 	@echo "make lint     ruff (code and notebooks) and mypy"
 	@echo "make bench    speed ratios against peers"
+	@echo "make test-long  lessons and reports on the real corpora, some minutes"
 	@echo "make lab      JupyterLab on notebooks/00_start_here.ipynb"
 	@echo "make notebooks  execute all notebooks in place"
 	@echo "make sample   generate data/sample again"
@@ -79,6 +80,9 @@ chromium:
 test-browser: chromium $(VENV)/browser.stamp site
 	@rm -rf build/screenshots
 	CHROMIUM="$$(tests/browser/chromium.sh)" $(BIN)/pytest -n 2 --dist loadfile tests/browser
+
+test-long: $(VENV)/test.stamp
+	$(BIN)/pytest -n 2 tests/long
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m bench

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 # The same examples in every run, and no limit of time: shared machines are slow at times.
-settings.register_profile("steady", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("steady", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("steady")
 
 VARIABLES = {"real_data": "DIALOGEVAL_DATA", "real_cases": "DIALOGEVAL_CASES"}

@@ -83,8 +83,9 @@ def check_sums(found: object) -> None:
     np.testing.assert_array_equal(found.counts.sum(), table["triples"])
 
 
-@pytest.mark.parametrize("target", CORPORA)
-@pytest.mark.parametrize("source", CORPORA)
+@pytest.mark.parametrize(
+    ("source", "target"), [(a, b) for i, a in enumerate(CORPORA) for b in (CORPORA[i - 1], CORPORA[i - 2])]
+)
 def test_parts_add_up_to_the_whole_on_every_pair(source: str, target: str) -> None:
     gold, other = de.load_corpus(f"sample/{target}"), de.load_corpus(f"sample/{source}")
     if source[:5] == target[:5]:  # parallel: the same dialogues in another language

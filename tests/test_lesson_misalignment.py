@@ -150,7 +150,7 @@ CLASS, FRIEND = "hotel,class,Hotel,type,same,low=budget\n", "hotel,type,Hotel,ty
         ({}, "text of the file"), (HEAD, "no rows"), (HEAD + RIDES, "nothing leads to Hotel type"),
         (HEAD + CLASS.replace("low=budget", ""), "'low', gold has 'budget'"),
         (HEAD + RIDES + SCORE.replace("Hotel", "Hotel,x"), "line 3"),
-        (HEAD + RIDES + SCORE + CLASS + FRIEND.replace("Hotel,type,false friend", "Hotel,kind,same"), "false friend?"),
+        (HEAD + RIDES + SCORE + CLASS + FRIEND.replace("Hotel,type,false friend", "Hotel,kind,same"), "target has no slot Hotel/kind"),
         (HEAD + RIDES + SCORE.replace("same", "sane") + CLASS, "unknown relation"),
     ],
 )  # fmt: skip

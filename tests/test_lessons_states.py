@@ -225,22 +225,3 @@ def test_figures_refuse_an_empty_table(figure):
 def test_lesson_runs_on_another_sample(lesson, corpus, language, tmp_path):
     notebook = run(lesson, tmp_path, corpus=corpus, protocol="lin2021", resamples=50)
     check_run(notebook, corpus, language)
-
-
-@pytest.mark.parametrize("lesson", [PITFALLS])
-def test_lesson_runs_on_a_published_system(lesson, tmp_path, real_data):
-    given = {"corpus": "multiwoz21", "predictions": "predictions/multiwoz/ubar", "data_home": str(real_data)}
-    text = check_run(run(lesson, tmp_path, resamples=50, **given), "multiwoz21", "en")
-    assert "7,372" in text and "uniconv" in text
-    if lesson == PITFALLS:
-        assert "multiwoz20" in text and "first come uniconv or augpt" in text
-
-
-@pytest.mark.parametrize("lesson", [SCORES])
-def test_lesson_runs_on_a_submission(lesson, tmp_path, real_data, real_cases):
-    file = real_cases / "dstc9" / "crosswoz_en_test.submission.json.gz"
-    given = {"corpus": "crosswoz_en", "predictions": str(file), "data_home": str(real_data)}
-    text = check_run(run(lesson, tmp_path, resamples=50, **given), "crosswoz_en", "en")
-    assert "4,238" in text
-    if lesson == PITFALLS:
-        assert "take crosswoz_en_test from 0.466 to **0.205**" in text

@@ -367,9 +367,3 @@ def test_lesson_3_rebuilds_the_leaderboard(tmp_path, real_data):
     assert "**9** systems of the leaderboard are here" in text
     assert "Inform **82.3**, Success **72.4**" in text
     assert "rank correlation **0.983**" in text
-
-
-def test_lesson_6_on_a_published_system(tmp_path, real_data):
-    given = {"corpus": "multiwoz21", "predictions": "predictions/multiwoz/ubar", "data_home": str(real_data)}
-    text = check_run(run(PITFALLS, tmp_path, resamples=20, **given), "multiwoz21", "en")
-    assert "Success goes from 100.00 to **87.80**" in text

@@ -47,7 +47,8 @@ def assert_clean(notebook):
     for cell, output in outputs(notebook):
         assert output.output_type != "error", f"{output.ename}: {output.evalue}"
         assert output.get("name") != "stderr", output.text
-        found = MACHINE.search(words_of(output))
+        # Letters that stand for the bytes of a picture may spell anything.
+        found = MACHINE.search(re.sub(r"base64,[A-Za-z0-9+/=]+", "", words_of(output)))
         assert found is None, f"{found[0]} in an output of: {cell.source[:80]}"
         assert "Traceback" not in words_of(output)
 

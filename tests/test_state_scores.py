@@ -50,7 +50,7 @@ def test_published_scorers(real_cases: Path, system: str) -> None:
     assert (sums["tp"], sums["fp"], sums["fn"]) == tuple(expected["micro"][k] for k in ("tp", "fp", "fn"))
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", SYSTEMS[::2])
 def test_lists_tables_and_recipe_agree_on_real_predictions(real_cases: Path, system: str) -> None:
     pred, gold, _ = load_case(real_cases, system)
     scores = de.score(None, de.load_predictions(real_cases / f"states/{system}.jsonl.gz"), resamples=0)

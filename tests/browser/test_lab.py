@@ -99,18 +99,8 @@ def try_browser(page: Page, box: Locator) -> None:
     expect(title).to_have_text(first)
 
 
-def try_explorer(page: Page, box: Locator) -> None:
-    """Turn one switch: the signature says so."""
-    box.get_by_label("Articles").select_option("drop")
-    expect(box.get_by_text("|article:drop|").first).to_be_visible()
-
-
 @pytest.mark.parametrize(
-    "name, widget, use",
-    [
-        ("00_start_here", ".dialogeval-dialogue-browser", try_browser),
-        ("04_pitfalls_of_state_tracking", ".dialogeval-definition-explorer", try_explorer),
-    ],
+    "name, widget, use", [("00_start_here", ".dialogeval-dialogue-browser", try_browser)]
 )
 def test_a_lesson_runs_and_its_widget_answers(lab, visit, name, widget, use):
     page, first = visit.page, lab.first_page
