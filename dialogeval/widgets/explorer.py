@@ -101,7 +101,8 @@ class DefinitionExplorer:
             try:
                 self._known[key] = _read(self._score(settings))
             except DialogevalError as error:
-                self._known[key] = _Result(refusal=str(error))
+                # Where the file lies on this machine is nobody's business in a page that is passed on.
+                self._known[key] = _Result(refusal=str(error).removeprefix(f"{error.file}: "))
         return self._known[key]
 
     def effects(self) -> pd.DataFrame:
