@@ -152,7 +152,7 @@ def test_what_does_not_apply_is_said() -> None:
     assert done.loc["dstc9", "a"] == 1
     assert np.isnan(done.loc["dstc9", "b"])
     (note,) = done.attrs["notes"]
-    assert note.startswith("b: dstc9 does not apply: b.json")
+    assert note.startswith("b: dstc9 does not apply: dialogue d0, turn 0: slot hotel-area is missing")
     assert "dialogue d0, turn 0: slot hotel-area is missing (1 slots in all)" in note
     assert done.attrs["signatures"]["dstc9"].keys() == {"a"}
 
