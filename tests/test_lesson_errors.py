@@ -212,11 +212,3 @@ def test_report_says_that_a_fuzzy_protocol_accepts_more(tmp_path):
         rows = pd.read_csv(written[f"{name}.csv"])
         assert rows["tp"].iloc[:-1].sum() == rows["tp"].iloc[-1]
     assert {"lin2021", "dstc9", "mwzeval"} <= set(pd.read_csv(written["definitions.csv"])["definition"])
-
-
-def test_report_on_a_published_system_with_missing_dialogues(tmp_path, real_data):
-    given = {"corpus": "multiwoz21", "predictions": "predictions/multiwoz/ubar", "data_home": str(real_data)}
-    written = run_report("state_tracking", {**given, "resamples": 20, "missing": "empty"}, tmp_path)
-    slots = pd.read_csv(written["confused_slots.csv"])
-    assert slots["turns"].iloc[0] > 1000, "names that differ come first"
-    assert pd.read_csv(written["dialogues.csv"])["turns"].sum() == 7372

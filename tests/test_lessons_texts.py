@@ -359,11 +359,3 @@ CHINESE = {
 def test_runs_on_another_sample(notebook, parameters, language, tmp_path):
     done = run(notebook, tmp_path, resamples=50, **parameters)
     check_run(done, parameters["corpus"], language)
-
-
-def test_lesson_3_rebuilds_the_leaderboard(tmp_path, real_data):
-    given = {"corpus": "multiwoz21", "predictions": "predictions/multiwoz/ubar", "data_home": str(real_data)}
-    text = check_run(run(SCORES, tmp_path, resamples=20, protocol="lai2019", **given), "multiwoz21", "en")
-    assert "**9** systems of the leaderboard are here" in text
-    assert "Inform **82.3**, Success **72.4**" in text
-    assert "rank correlation **0.983**" in text

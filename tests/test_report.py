@@ -301,17 +301,6 @@ def test_the_state_report_on_real_crosswoz(tmp_path: Path, real_data: Path, real
     check_outputs(written, scores.to_dict())
 
 
-def test_the_generation_report_on_real_multiwoz(tmp_path: Path, real_data: Path) -> None:
-    name = "predictions/multiwoz/damd"
-    parameters = {"corpus": "multiwoz21", "predictions": name, "data_home": str(real_data), "resamples": 100}
-    with pytest.raises(ReportError, match="have no prediction"):
-        run_report("generation", parameters, tmp_path)
-    written = run_report("generation", {**parameters, "missing": "skip"}, tmp_path)
-    gold = de.load_corpus("multiwoz21", home=real_data)
-    pred = de.load_predictions(locate_predictions(name, real_data))
-    check_outputs(written, de.score(gold, pred, "lai2019", missing="skip", resamples=100).to_dict())
-
-
 def test_a_report_without_parameters_cell_is_refused(tmp_path: Path) -> None:
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), tmp_path / "n.ipynb")
     with pytest.raises(DataFileError, match="tagged 'parameters'"):
