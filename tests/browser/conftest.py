@@ -11,13 +11,16 @@ import json
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
@@ -163,6 +166,20 @@ def lab(lab_command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Ite
             raise
 
 
+def _wait_until_it_listens(url: str, process: subprocess.Popen[str]) -> None:
+    """It says where it is a moment before it answers there."""
+    place = urlsplit(url)
+    assert place.hostname and place.port
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            socket.create_connection((place.hostname, place.port), timeout=SECONDS).close()
+            return
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+    raise AssertionError(f"JupyterLab does not answer at {place.hostname}:{place.port}")
+
+
 def _started(process: subprocess.Popen[str], folder: Path) -> Lab:
     """Wait until it says where it is; read on, so that the pipe never fills."""
     said: list[str] = []
@@ -184,4 +201,5 @@ def _started(process: subprocess.Popen[str], folder: Path) -> Lab:
     ).read_text()  # what a desktop's browser is given
     first = re.search(r'href="([^"]+)"', opened)
     assert first, opened
+    _wait_until_it_listens(server["url"], process)
     return Lab(server["url"], server["token"], first[1], folder / "notebooks")
