@@ -297,8 +297,7 @@ def _column(
         except DialogevalError as error:
             if system.states is None:
                 raise
-            said = str(error).removeprefix(f"{error.file}: ")  # where the file lies does not matter here
-            notes.append(f"{row.label} does not apply: {said}")
+            notes.append(f"{row.label} does not apply: {error.said}")
             continue
         counts = row.metric.counts(pair)
         value = float(row.metric.value(dict(counts.sum())))

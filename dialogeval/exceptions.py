@@ -114,15 +114,21 @@ class DialogevalError(Exception):
             text += f", got {got}"
         if mend is not None:
             text += f"; {mend}"
-        # One line whatever the input held: control characters would let a file write to the terminal.
-        line = " ".join(": ".join([*parts, text]).split())
-        line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
-        super().__init__(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…")
+        #: The line without the file, for pages that are passed on: where it lies is nobody's business there.
+        self.said = _line([*parts[file is not None :], text])
+        super().__init__(_line([*parts, text]))
 
     def __reduce__(self) -> tuple[object, ...]:
         # Keyword-only arguments do not survive the default pickling, which worker processes need.
         fields = ("file", "dialogue", "turn", "expected", "got", "mend")
         return _rebuild, (type(self), self.problem, {f: getattr(self, f) for f in fields})
+
+
+def _line(parts: list[str]) -> str:
+    """One line whatever the input held: control characters would let a file write to the terminal."""
+    line = " ".join(": ".join(parts).split())
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def _rebuild(cls: type[DialogevalError], problem: str, fields: dict) -> DialogevalError:

@@ -11,10 +11,10 @@ import os
 from pathlib import Path
 
 from .corpora.catalog import catalog, local_file
-from .exceptions import UnknownNameError
+from .exceptions import DataFileError, UnknownNameError
 from .resources import resource_dir
 
-__all__ = ["locate_predictions"]
+__all__ = ["locate_predictions", "require_corpus", "require_predictions"]
 
 _SAMPLE, _CATALOG = "sample/", "predictions/"
 
@@ -61,3 +61,39 @@ def locate_predictions(name: str | os.PathLike[str], home: str | os.PathLike[str
             raise UnknownNameError(f"system of {collection}", system, parts)
         return local_file(collection, system, home)
     return path
+
+
+def require_predictions(name: str, home: str | os.PathLike[str] | None = None) -> Path:
+    """Return the path of a prediction file that is there.
+
+    Raises
+    ------
+    DataFileError, UnknownNameError
+
+    Examples
+    --------
+    >>> require_predictions("runs/mine.json")
+    Traceback (most recent call last):
+    ...
+    dialogeval.exceptions.DataFileError: runs/mine.json: no such file; check the path
+    """
+    path = locate_predictions(name, home)
+    if not path.exists():
+        raise DataFileError("no such file", file=path, mend="check the path")
+    return path
+
+
+def require_corpus(name: str) -> None:
+    """Refuse what is neither a corpus of the catalog nor a path that exists.
+
+    Raises
+    ------
+    UnknownNameError
+
+    Examples
+    --------
+    >>> require_corpus("sample/crosswoz_en")
+    """
+    if name not in catalog() and not Path(name).exists():
+        mend = "or give the path of a file or folder that exists"
+        raise UnknownNameError("corpus", name, catalog(), mend=mend)

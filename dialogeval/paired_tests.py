@@ -54,7 +54,7 @@ def compare_pairs(
     # Metrics of the same counts share their draws; `sums` of one system hold each table once.
     families: dict[tuple, list] = {}
     for metric in metrics:
-        families.setdefault(tuple(dict.fromkeys(part.counts for part in metric.sources)), []).append(metric)
+        families.setdefault(metric.functions, []).append(metric)
     sums = {name: all_dialogue_sums(s.counts) for name, s in scores.items()}
     couples = list(combinations(scores, 2))
     jobs = [(functions, family, *couple) for functions, family in families.items() for couple in couples]

@@ -217,8 +217,7 @@ def _run_name(predictions: str) -> str:
 
 def _check_inputs(notebook: Path, values: Mapping[str, Any]) -> None:
     """Find out before a kernel is started what would stop the report: files and names that do not exist."""
-    from .corpora.catalog import catalog
-    from .locate import locate_predictions
+    from .locate import require_corpus, require_predictions
     from .protocols import find_protocol
 
     home = values.get("data_home") or None
@@ -235,10 +234,6 @@ def _check_inputs(notebook: Path, values: Mapping[str, Any]) -> None:
 
         find_systems(predictions, home)
     elif predictions:
-        path = locate_predictions(predictions, home)
-        if not path.exists():
-            raise DataFileError("no such file", file=path, mend="check the path")
-    if (corpus := values.get("corpus")) and corpus not in catalog() and not Path(corpus).exists():
-        raise UnknownNameError(
-            "corpus", corpus, catalog(), mend="or give the path of a file or folder that exists"
-        )
+        require_predictions(predictions, home)
+    if corpus := values.get("corpus"):
+        require_corpus(corpus)

@@ -194,7 +194,7 @@ def attribute_losses(
     from .compose import load_alignment
 
     protocol = find_protocol(protocol)
-    if protocol.compare != "all" or "joint_goal_accuracy" not in {m.key for m in protocol.resolve_metrics()}:
+    if not is_exact(protocol):
         mend = "choose one that compares all slots exactly, such as lin2021 or trade"
         raise UsageError(f"protocol {protocol.name} cannot be put down to causes", mend=mend)
     if isinstance(alignment, str):
@@ -206,7 +206,8 @@ def attribute_losses(
     assert predictions.states is not None
     pair = raw.pairs["state"]
     sides = {"gold": triples_table(pair, pair.gold), "predicted": triples_table(pair, pair.pred)}
-    images = {s: _images(predictions.states, alignment, protocol, s) for s in _STAGES}
+    mapped = {stage: map_states(predictions.states, alignment, stage) for stage in _STAGES}
+    images = {s: _images(predictions.states, *mapped[s], alignment, protocol) for s in _STAGES}
     lost = _without(sides["gold"], sides["predicted"])
     extra = _without(sides["predicted"], sides["gold"])
     lost = lost.assign(side="gold", cause=_causes_of_lost(lost, images))
@@ -216,10 +217,15 @@ def attribute_losses(
     )
     counted = losses.groupby(["dialogue_id", "turn"])["cause"].value_counts().unstack(fill_value=0)
     counts = counted.reindex(index=pair.index, columns=list(CAUSES), fill_value=0).fillna(0).astype("int64")
-    _, unmapped = map_states(predictions.states, alignment)
+    _, unmapped = mapped["all"]
     by = unmapped.groupby(["domain", "slot", "reason"]).size().rename("triples").reset_index()
     by = by.sort_values(["triples", "domain", "slot"], ascending=[False, True, True], ignore_index=True)
     return Attribution(alignment, raw, aligned, losses, by, counts, resamples, seed)
+
+
+def is_exact(protocol: Protocol) -> bool:
+    """Tell whether a protocol has a joint goal accuracy that is an exact match of all slots."""
+    return protocol.compare == "all" and "joint_goal_accuracy" in {m.key for m in protocol.resolve_metrics()}
 
 
 def triples_table(pair: StatePair, side: Triples) -> pd.DataFrame:
@@ -235,11 +241,16 @@ def _without(rows: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     return merged[merged["found"] == "left_only"].drop(columns="found").reset_index(drop=True)
 
 
-def _images(states: pd.DataFrame, alignment: Alignment, protocol: Protocol, stage: str) -> pd.DataFrame:
-    """Map and normalise; each image stands beside the normalised triple it came from (``from_…``)."""
+def _images(
+    states: pd.DataFrame,
+    mapped: pd.DataFrame,
+    unmapped: pd.DataFrame,
+    alignment: Alignment,
+    protocol: Protocol,
+) -> pd.DataFrame:
+    """Normalise states and what they map to; each image stands beside the normalised triple it came from (``from_…``)."""
     numbered = states[_TRIPLE].reset_index(drop=True)
     before = normalize_states(numbered.assign(row=range(len(numbered))), protocol.steps)
-    mapped, unmapped = map_states(states, alignment, stage)
     unknown = unmapped.loc[unmapped["reason"] == "value", "row"]
     translates = alignment.source_language != alignment.target_language
     mapped = normalize_states(

@@ -14,7 +14,7 @@ from ..alignment import load_alignment, ontology_name
 from ..corpora import load_corpus
 from ..corpora.catalog import catalog, local_file, split_parts
 from ..exceptions import DataFileError, UnknownNameError, UsageError
-from ..locate import locate_predictions
+from ..locate import require_corpus, require_predictions
 from ..scoring import SEED
 from ..tables import Corpus
 
@@ -76,11 +76,8 @@ def check_inputs(
     if predictions:
         name, path = alignment_and_file(corpus, predictions)
         load_alignment(name)
-        if not (place := locate_predictions(path, home)).exists():
-            raise DataFileError("no such file", file=place, mend="check the path")
-        if corpus not in catalog() and not Path(corpus).exists():
-            mend = "or give the path of a file or folder that exists"
-            raise UnknownNameError("corpus", corpus, catalog(), mend=mend)
+        require_predictions(path, home)
+        require_corpus(corpus)
         return
     sources, targets = _chosen(corpus)
     for needed in sources:

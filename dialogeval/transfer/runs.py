@@ -20,6 +20,7 @@ from ..alignment import (
     map_predictions,
     ontology_name,
 )
+from ..alignment.attribution import is_exact
 from ..corpora import load_corpus
 from ..exceptions import UsageError
 from ..predictions import load_predictions
@@ -207,8 +208,7 @@ def carry_annotations(
 
 
 def _check_protocol(protocol: str) -> None:
-    found = find_protocol(protocol)
-    if found.compare != "all" or METRICS[0] not in {m.key for m in found.resolve_metrics()}:
+    if not is_exact(find_protocol(protocol)):
         mend = "choose lin2021, trade or convlab"
         raise UsageError(f"protocol {protocol} has no exact joint goal accuracy over all slots", mend=mend)
 

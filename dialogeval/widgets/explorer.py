@@ -101,8 +101,7 @@ class DefinitionExplorer:
             try:
                 self._known[key] = _read(self._score(settings))
             except DialogevalError as error:
-                # Where the file lies on this machine is nobody's business in a page that is passed on.
-                self._known[key] = _Result(refusal=str(error).removeprefix(f"{error.file}: "))
+                self._known[key] = _Result(refusal=error.said)
         return self._known[key]
 
     def effects(self) -> pd.DataFrame:
