@@ -19,8 +19,8 @@ from .comparable import common_dialogues, require_comparable
 from .csv_text import csv_text
 from .exceptions import UnknownNameError, UsageError, printable, show
 from .paired_tests import compare_pairs
-from .protocols import Protocol, default_protocol, find_protocol
-from .scoring import RESAMPLES, SEED, Scores, score
+from .protocols import Protocol
+from .scoring import RESAMPLES, SEED, Scores, chosen_protocol, score
 from .significance import maximal_groups
 from .tables import Corpus, Predictions
 
@@ -246,7 +246,8 @@ def compare(
     if len(named) < len(predictions):
         raise UsageError("two systems have names that look alike", mend="rename one of them")
     if metrics is not None:
-        protocol = _protocol(gold, named, protocol).only(metrics)
+        first = next(iter(named.values()))
+        protocol = chosen_protocol(protocol, gold or first.gold or Corpus(""), first).only(metrics)
     warnings: list[str] = []
     if dialogues == "common":
         gold, named, said = common_dialogues(gold, named)
@@ -268,14 +269,3 @@ def compare(
     signature = max((s.signature for s in scores.values()), key=len)
     tests = f"rand:{shuffles}/{seed}|holm" if shuffles else "rand:none"
     return Comparison(scores, pairs, level, f"{signature}|{tests}", tuple(warnings))
-
-
-def _protocol(
-    gold: Corpus | None, named: Mapping[str, Predictions], protocol: str | Protocol | None
-) -> Protocol:
-    """Return the protocol that the first system would be scored under."""
-    if protocol is not None:
-        return find_protocol(protocol)
-    first = next(iter(named.values()))
-    corpus = gold or first.gold or Corpus("")
-    return default_protocol(first.states is not None, first.responses is not None, corpus.family)

@@ -267,11 +267,7 @@ def score(
         )
     if alignment is not None:
         predictions, alignment = _align(gold, predictions, alignment)
-    if protocol is None:
-        protocol = default_protocol(
-            predictions.states is not None, predictions.responses is not None, gold.family
-        )
-    protocol = find_protocol(protocol)
+    protocol = chosen_protocol(protocol, gold, predictions)
     metrics, dropped = scorable(protocol.resolve_metrics(), gold, predictions)
     missing = missing or protocol.missing
     coverage = match_turns(gold, predictions, missing)
@@ -301,6 +297,13 @@ def score(
         pairs=pairs,
         gold=gold,
     )
+
+
+def chosen_protocol(protocol: str | Protocol | None, gold: Corpus, predictions: Predictions) -> Protocol:
+    """Return the protocol that is named, or the default for what is there to score."""
+    if protocol is not None:
+        return find_protocol(protocol)
+    return default_protocol(predictions.states is not None, predictions.responses is not None, gold.family)
 
 
 def _align(
