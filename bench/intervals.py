@@ -21,7 +21,7 @@ import dialogeval as de
 from dialogeval.metrics import Metric
 from dialogeval.metrics.pairs import TextPair
 from dialogeval.resampling import all_dialogue_sums
-from dialogeval.scoring import value_table
+from dialogeval.counting import value_table
 from dialogeval.significance import paired_bootstrap
 
 from .bleu import read_pairs

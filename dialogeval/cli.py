@@ -7,21 +7,30 @@ for bad usage or bad input; a traceback is a bug of ours.
 from __future__ import annotations
 
 import argparse
-import json
+import errno
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from itertools import product
-from pathlib import Path
-from typing import Any, NoReturn
+from threading import current_thread, main_thread
+from typing import NoReturn
 
 from . import __version__
-from .exceptions import DialogevalError, UsageError
+from .commands import (
+    run_compare,
+    run_convert,
+    run_corpora,
+    run_fetch,
+    run_protocols,
+    run_report_command,
+    run_score,
+)
+from .exceptions import DialogevalError
 
 __all__ = ["main"]
 
+#: What the system says when there is no room.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _EPILOG = "A score is a number plus a definition: every result carries its protocol and signature."
 
 
@@ -51,6 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     2
     """
     options = build_parser().parse_args(arguments)
+    # Asked to stop, we clean up as after Ctrl-C.
+    settable = current_thread() is main_thread()
+    before = signal.signal(signal.SIGTERM, _stop) if settable else None
     try:
         options.run(options)
         sys.stdout.flush()
@@ -63,6 +75,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # The reader of a pipe (head, less) has gone; what it wanted it has got.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        # Errors of files have become ours where they happen: what is left is standard output, to a full disk.
+        if error.filename is not None or error.errno not in _FULL:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"dialogeval: standard output cannot be written ({error.strerror})", file=sys.stderr)
+        return 2
+    finally:
+        if settable:
+            signal.signal(signal.SIGTERM, before)
     return 0
 
 
@@ -99,6 +121,13 @@ def build_parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--seed", type=_whole_number, default=12345, help="of the resamples (default: 12345)")
     sub.add_argument("--name", help="the system's name (default: from the file)")
+    sub.add_argument(
+        "--turns-at-once",
+        type=_whole_number,
+        metavar="N",
+        help="read JSON lines or Parquet in pieces of N turns (default: at once, large files in pieces)",
+    )
+    sub.add_argument("--dask", metavar="ADDRESS", help="count the pieces there: tcp://host:8786, or local")
     sub.add_argument("--json", action="store_true", help="print one JSON object")
     _data_home(sub)
 
@@ -193,187 +222,8 @@ def _whole_number(text: str) -> int:
     return int(text)
 
 
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
-
-
-def run_score(options: argparse.Namespace) -> None:
-    """Score one file of predictions."""
-    from .corpora import load_corpus
-    from .predictions import load_predictions
-    from .protocols import default_protocol, find_protocol
-    from .scoring import score
-    from .tables import Corpus
-
-    if options.protocol is not None:
-        find_protocol(options.protocol)  # before the slow part: a typing error should cost nothing
-    predictions = load_predictions(
-        options.predictions, format=options.format, name=options.name, home=options.data_home
-    )
-    gold = (
-        None if options.corpus is None else load_corpus(options.corpus, options.split, home=options.data_home)
-    )
-    protocol = options.protocol
-    if options.tokenizer is not None:
-        family = (gold or predictions.gold or Corpus("")).family
-        found = find_protocol(protocol or default_protocol(predictions.states is not None, True, family))
-        if found.tasks == ("state",):
-            raise UsageError(
-                f"protocol {found.name} scores states, which have no tokens", mend="leave --tokenizer out"
-            )
-        protocol = replace(found, tokenizer=options.tokenizer)
-    scores = score(
-        gold,
-        predictions,
-        protocol,
-        alignment=options.align,
-        missing=options.missing,
-        resamples=options.resamples,
-        seed=options.seed,
-    )
-    if options.json:
-        _print_json(scores.to_dict())
-    else:
-        print(scores.to_text())
-
-
-def run_compare(options: argparse.Namespace) -> None:
-    """Compare the systems of several files."""
-    from .comparison import compare
-    from .corpora import load_corpus
-    from .predictions import load_predictions
-    from .protocols import find_protocol
-
-    if options.protocol is not None:
-        find_protocol(options.protocol)
-    systems = {}
-    for path in options.predictions:
-        predictions = load_predictions(path, home=options.data_home)
-        if predictions.name in systems:
-            raise UsageError(f"two files are named {predictions.name}", file=path, mend="rename one of them")
-        systems[predictions.name] = predictions
-    gold = (
-        None if options.corpus is None else load_corpus(options.corpus, options.split, home=options.data_home)
-    )
-    result = compare(
-        gold,
-        systems,
-        options.protocol,
-        metrics=options.metrics,
-        missing=options.missing,
-        dialogues="common" if options.common else "same",
-        resamples=options.resamples,
-        shuffles=options.shuffles,
-        seed=options.seed,
-    )
-    if options.to == "json":
-        _print_json(result.to_dict())
-    elif options.to == "text":
-        print("\n".join([result.cells(options.metrics).to_string(), "", result.caption()]))
-        print("\n".join(f"warning: {w}" for w in result.warnings), end="\n" * bool(result.warnings))
-    else:
-        faces = {"markdown": result.to_markdown, "latex": result.to_latex}
-        print(result.to_csv() if options.to == "csv" else faces[options.to](options.metrics))
-
-
-def run_corpora(options: argparse.Namespace) -> None:
-    """List the corpora."""
-    from .corpora.catalog import corpora_table, data_home
-
-    table = corpora_table(options.data_home)
-    if options.json:
-        _print_json(table.to_dict("records"))
-    else:
-        for row in table.to_dict("records"):
-            here = row["splits_here"] or "none"
-            print(f"{row['corpus']:<22} {row['title']} ({row['language']}, licence {row['licence']})")
-            print(
-                f"{'':<22} {row['files_here']} of {row['files']} files here; splits here: {here}; all: {row['splits']}"
-            )
-        print(f"\ndata home: {data_home(options.data_home)}")
-
-
-def run_fetch(options: argparse.Namespace) -> None:
-    """Download a corpus."""
-    from .corpora.download import fetch
-
-    extra = {"base_url": options.base_url} if options.base_url else {}
-    progress = "bar" if sys.stderr.isatty() else "none"
-    table = fetch(
-        options.name,
-        options.data_home,
-        parts=options.parts,
-        progress=progress,
-        timeout=options.timeout,
-        **extra,
-    )
-    print(table.to_string())
-
-
-def run_protocols(options: argparse.Namespace) -> None:
-    """List the protocols."""
-    from .protocols import protocols_table
-
-    table = protocols_table()
-    if options.json:
-        _print_json(table.to_dict("index"))
-        return
-    for name, row in table.iterrows():
-        print(f"{name}\n    {row['title']}")
-        for field in ("metrics", "steps", "missing", "source"):
-            print(f"    {field}: {row[field]}")
-
-
-def run_convert(options: argparse.Namespace) -> None:
-    """Write predictions in another format."""
-    from .predictions import load_predictions
-    from .predictions.writers import convert
-
-    if Path(options.source).resolve() == Path(options.target).resolve():
-        raise UsageError("IN and OUT are the same file", file=options.source, mend="name another OUT")
-    predictions = load_predictions(options.source, format=options.format)
-    convert(predictions, options.target, options.to)
-    print(f"{options.target}: {predictions!r} as {options.to}")
-
-
 def _stop(number: int, frame: object) -> NoReturn:
     raise KeyboardInterrupt
-
-
-def run_report_command(options: argparse.Namespace) -> None:
-    """Run a report notebook, once for every prediction file and protocol."""
-    from .exceptions import ReportError
-    from .report_batch import run_batch
-    from .report_plan import BETWEEN, plan_report, takes_all
-
-    parameters: dict[str, Any] = {}
-    for name, value in options.parameter:
-        if name in parameters:
-            raise UsageError(f"parameter {name} is given twice")
-        parameters[name] = value
-    for name in ("corpus", "split", "missing", "data_home"):
-        if getattr(options, name) is not None:
-            parameters[name] = getattr(options, name)
-    several = {n: getattr(options, n) for n in ("predictions", "protocol") if getattr(options, n) is not None}
-    if takes_all(options.report) and options.predictions:
-        several["predictions"] = [BETWEEN.join(options.predictions)]
-    choices = [dict(zip(several, chosen, strict=True)) for chosen in product(*several.values())]
-    runs = [plan_report(options.report, parameters | choice, options.out) for choice in choices]
-    failures = []
-    # Asked to stop, we stop our workers too, as Ctrl-C does.
-    before = signal.signal(signal.SIGTERM, _stop)
-    try:
-        for _, written, failure in run_batch(runs, options.jobs):
-            for what, path in written.items():
-                print(f"{what}: {path}", flush=True)
-            if failure:
-                failures.append(failure)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    for failure in failures[:-1]:
-        print(f"dialogeval: {failure}", file=sys.stderr)
-    if failures:
-        raise ReportError(failures[-1])
 
 
 if __name__ == "__main__":

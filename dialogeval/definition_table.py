@@ -304,7 +304,7 @@ def _column(
         values[row.label] = {"value": value, "low": np.nan, "high": np.nan}
         if resamples:
             drawn.setdefault(policy, {})[row.label] = (dialogue_sums(counts), {row.label: row.metric.value})
-        whole = signature(row.protocol, {"state": pair}, corpus, cover, policy, resamples, seed).split("|")
+        whole = signature(row.protocol, {"state": ()}, corpus, cover, policy, resamples, seed).split("|")
         called = row.metric.label.lower().replace(" ", "_")
         options = [f"{k}:{v}" for k, v in row.metric.options]
         signatures[row.label][name] = "|".join([called, *options, *whole[1:]])

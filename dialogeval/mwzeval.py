@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 import pandas as pd
 
 from .normalize import lookup
+from .remarks import Remark
 
 __all__ = [
     "NO_CONSTRAINT",
@@ -39,7 +40,7 @@ _HHMM = re.compile(r"\d\d:\d\d")
 _WITHIN = re.compile(r"(?<!\d)\d\d:\d\d(?!\d)")
 
 
-def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[list[str], tuple[str, ...]]:
+def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[Remark]]:
     """Lower-case texts and write their placeholders as canonical upper-case names.
 
     Parameters
@@ -52,30 +53,20 @@ def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[li
     -------
     list of str, length n
         Upper case is a placeholder's name, for certain: all else was lower-cased before.
-    tuple of str
-        Warnings about unknown and unbalanced placeholders.
+    list of Remark
+        On unknown and unbalanced placeholders.
 
     Examples
     --------
-    >>> mark_placeholders(["The NAME is [hotel_name]s"])
-    (['the name is NAME'], ())
+    >>> mark_placeholders(["The NAME is [hotel_name]s"])[0]
+    ['the name is NAME']
     """
-    from .placeholders import canonicalize_placeholders, count_unbalanced, unknown_notes
+    from .placeholders import read_placeholders
 
-    lowered = [text.lower() for text in texts]
-    warnings = []
-    unbalanced = count_unbalanced(lowered)
-    if unbalanced:
-        warnings.append(f"{what}: {unbalanced:,} texts with unbalanced square brackets, kept as they stand")
-    marked, unknown = canonicalize_placeholders(lowered)
-    notes = unknown_notes(unknown)
-    warnings += [f"{what}: {note}" for note in notes[:5]]
-    if len(notes) > 5:
-        warnings.append(f"{what}: {len(notes) - 5} more unknown placeholder names dropped")
-    return marked, tuple(warnings)
+    return read_placeholders([text.lower() for text in texts], what)
 
 
-def normalize_responses(texts: Iterable[str], what: str = "responses") -> tuple[list[str], tuple[str, ...]]:
+def normalize_responses(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[Remark]]:
     """Normalise delexicalised responses (or references) for BLEU and lexical richness.
 
     Parameters
@@ -89,8 +80,8 @@ def normalize_responses(texts: Iterable[str], what: str = "responses") -> tuple[
     list of str, length n
         As `mark_placeholders`; the strings ``-s`` and ``-ly`` removed; then tokenised and
         detokenised by Moses's rules for English.
-    tuple of str
-        Warnings about unknown and unbalanced placeholders.
+    list of Remark
+        On unknown and unbalanced placeholders.
 
     Notes
     -----
@@ -102,9 +93,9 @@ def normalize_responses(texts: Iterable[str], what: str = "responses") -> tuple[
     >>> normalize_responses(["[value_count] hotel -s , moderate -ly priced : [hotel_name] ."])[0]
     ['COUNT hotel, moderate priced: NAME.']
     """
-    marked, warnings = mark_placeholders(texts, what)
+    marked, remarks = mark_placeholders(texts, what)
     retokenize = _retokenizer()
-    return [retokenize(text.replace("-s", "").replace("-ly", "")) for text in marked], warnings
+    return [retokenize(text.replace("-s", "").replace("-ly", "")) for text in marked], remarks
 
 
 def slot_name(slot: str) -> str:

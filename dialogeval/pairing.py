@@ -15,6 +15,7 @@ from .pairing_states import state_pair
 from .pairing_task import task_pair
 from .pairing_texts import text_pair
 from .protocols import Protocol
+from .remarks import Remark
 from .tables import Corpus, Predictions
 
 __all__ = ["make_pairs", "scorable"]
@@ -73,7 +74,7 @@ def make_pairs(
     predictions: Predictions,
     protocol: Protocol,
     coverage: Coverage,
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, Any], list[Remark]]:
     """Set gold and predictions side by side for every task that the metrics need.
 
     Parameters
@@ -88,8 +89,7 @@ def make_pairs(
     -------
     dict
         A `StatePair` for ``state``, a `TextPair` for ``text``, a `TaskPair` for ``task``.
-    list of str
-        Warnings.
+    list of Remark
 
     Examples
     --------
@@ -103,8 +103,9 @@ def make_pairs(
     >>> list(pairs)
     ['text', 'task', 'state']
     """
-    pairs, warnings = {}, []
+    pairs: dict[str, Any] = {}
+    remarks: list[Remark] = []
     for task in dict.fromkeys(part.task for m in metrics for part in m.sources):
         pairs[task], said = _PAIRING[task](gold, predictions, protocol, coverage)
-        warnings += said
-    return pairs, warnings
+        remarks += said
+    return pairs, remarks

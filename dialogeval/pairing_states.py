@@ -1,11 +1,12 @@
 """Pairing of states: gold and predicted states, normalised by a protocol and coded for counting.
 
-In: a corpus, predictions, a protocol and the turns to score. Out: a `StatePair` and warnings about
+In: a corpus, predictions, a protocol and the turns to score. Out: a `StatePair` and remarks on
 what makes the two sides hard to compare.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from .golds import Gold, accept_alternatives, gold_of, ontology_size
 from .metrics.states import StatePair, pair_states
 from .normalize import normalize_states
 from .protocols import Protocol
+from .remarks import Remark, few
 from .tables import Corpus, Predictions
 
 __all__ = ["state_pair"]
@@ -24,7 +26,7 @@ __all__ = ["state_pair"]
 
 def state_pair(
     corpus: Corpus, predictions: Predictions, protocol: Protocol, coverage: Coverage
-) -> tuple[StatePair, tuple[str, ...]]:
+) -> tuple[StatePair, list[Remark]]:
     """Normalise both sides by the protocol's steps and code them.
 
     Parameters
@@ -38,8 +40,8 @@ def state_pair(
     Returns
     -------
     StatePair
-    tuple of str
-        Warnings: predicted slots that the gold never has, ``none`` taken for a value.
+    list of Remark
+        Predicted slots that the gold never has, ``none`` taken for a value.
 
     Raises
     ------
@@ -56,9 +58,9 @@ def state_pair(
     >>> gold = Corpus("toy", turns=table("turns", [("d", 0, "hi", "hello", 0)]),
     ...               states=table("states", [("d", 0, "hotel", "area", "north")]))
     >>> predictions = as_predictions(gold)
-    >>> pair, warnings = state_pair(gold, predictions, PROTOCOLS["lin2021"], match_turns(gold, predictions))
-    >>> len(pair), warnings
-    (1, ())
+    >>> pair, remarks = state_pair(gold, predictions, PROTOCOLS["lin2021"], match_turns(gold, predictions))
+    >>> len(pair), [line for remark in remarks for line in remark.lines]
+    (1, [])
     """
     if predictions.states is None:
         raise UsageError(
@@ -84,7 +86,7 @@ def state_pair(
         n_slots = ontology_size(corpus)
     pair = pair_states(turns, gold.states, predicted, n_slots)
     counts = _slots_of(pair) if protocol.compare == "all" else _slots(everywhere)
-    return pair, _warnings(corpus, gold, pair, counts)
+    return pair, _remarks(corpus, gold, pair, counts)
 
 
 def _in_layout(states: pd.DataFrame, turns: pd.DataFrame, layouts: pd.DataFrame) -> pd.DataFrame:
@@ -114,29 +116,47 @@ def _require_all_slots(predictions: Predictions, turns: pd.DataFrame, layouts: p
         )
 
 
-def _warnings(corpus: Corpus, gold: Gold, pair: StatePair, counts: pd.Series) -> tuple[str, ...]:
-    """Say what makes a score low for reasons of naming alone; ``counts``: predicted values by slot."""
-    warnings = []
-    where = ["domain", "slot"]
+def _remarks(corpus: Corpus, gold: Gold, pair: StatePair, counts: pd.Series) -> list[Remark]:
+    """Note what makes a score low for reasons of naming alone; ``counts``: predicted values by slot."""
     foreign: Any = counts
+    facts: Counter[Any] = Counter({"all": int(counts.sum())})
     # One after the other: mostly nothing is left for the larger table.
     for known in (gold.layouts, gold.states):
-        foreign = foreign[~foreign.index.isin(_slots(known).index)] if len(foreign) else foreign
-    if len(foreign):
-        foreign = foreign.rename("n").reset_index().sort_values(["n", *where], ascending=[False, True, True])
-        named = ", ".join(f"{r.domain}-{r.slot} ×{r.n:,}" for r in foreign.head(5).itertuples())
-        warnings.append(
-            f"{foreign['n'].sum():,} of {counts.sum():,} predicted values stand in {len(foreign)} slots that "
-            f"{corpus.id} does not have: {named}{', …' if len(foreign) > 5 else ''}"
-        )
+        if len(foreign) or not len(gold.layouts):
+            names = _slots(known).index
+            facts.update({("known", *slot): 1 for slot in names})
+            foreign = foreign[~foreign.index.isin(names)]
+    facts.update({("foreign", *slot): int(n) for slot, n in foreign.items()})
     is_none = np.array([v.strip().lower() == "none" for v in pair.values], dtype=bool)
-    none = [int(is_none[side.value].sum()) for side in (pair.gold, pair.pred)]
-    if none[1] > 0.05 * max(len(pair.pred.key), 1):
-        warnings.append(
-            f"{none[1]:,} predicted values are 'none' (gold: {none[0]:,}), which this protocol takes for a value; "
-            "one with the step none:drop does not"
-        )
-    return tuple(warnings)
+    gold_none, none = (int(is_none[side.value].sum()) for side in (pair.gold, pair.pred))
+    # Of a file's own gold only a part may be here; it has no name until all is read.
+    whose = "the file's own gold" if corpus.family == "pairs" else corpus.id
+    return [
+        Remark(_say_foreign, facts, (whose,)),
+        Remark(_say_none, Counter({"gold": gold_none, "none": none, "all": len(pair.pred.key)})),
+    ]
+
+
+def _say_foreign(facts: Counter[Any], whose: str) -> list[str]:
+    known = {key[1:] for key in facts if key[0] == "known"}
+    found = {key[1:]: n for key, n in facts.items() if key[0] == "foreign" and key[1:] not in known}
+    if not found:
+        return []
+    most = sorted(found, key=lambda slot: (-found[slot], slot))
+    named = few([f"{domain}-{slot} ×{found[domain, slot]:,}" for domain, slot in most], width=100)
+    return [
+        f"{sum(found.values()):,} of {facts['all']:,} predicted values stand in {len(found)} slots that "
+        f"{whose} does not have: {named}"
+    ]
+
+
+def _say_none(facts: Counter[str]) -> list[str]:
+    if facts["none"] <= 0.05 * max(facts["all"], 1):
+        return []
+    return [
+        f"{facts['none']:,} predicted values are 'none' (gold: {facts['gold']:,}), which this protocol takes for a "
+        "value; one with the step none:drop does not"
+    ]
 
 
 def _slots_of(pair: StatePair) -> pd.Series:

@@ -6,7 +6,7 @@ that was replaced, left out or could not be read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 
 import pandas as pd
 
@@ -23,6 +23,7 @@ from .mwzeval import (
 )
 from .normalize import NOT_FILLED
 from .protocols import Protocol
+from .remarks import Remark, few, plain
 from .tables import Corpus, Predictions
 
 __all__ = ["task_pair"]
@@ -39,7 +40,7 @@ _OTHER_SLOTS |= {"day", "stay", "time", "bookpeople", "bookday", "bookstay", "bo
 
 def task_pair(
     gold: Corpus, predictions: Predictions, protocol: Protocol, coverage: Coverage
-) -> tuple[TaskPair, tuple[str, ...]]:
+) -> tuple[TaskPair, list[Remark]]:
     """Gather and normalise what the rules of Inform and Success look at.
 
     Parameters
@@ -56,8 +57,8 @@ def task_pair(
     Returns
     -------
     TaskPair
-    tuple of str
-        Warnings: gold states in place of predicted ones, estimated active domains, placeholders and
+    list of Remark
+        Gold states in place of predicted ones, estimated active domains, placeholders and
         times that cannot be read, unknown domains and slots, database entries without a field.
 
     Raises
@@ -76,8 +77,8 @@ def task_pair(
     >>> gold = load_corpus("sample/multiwoz")
     >>> own = as_predictions(gold)
     >>> pair, said = task_pair(gold, own, PROTOCOLS["mwzeval"], match_turns(gold, own))
-    >>> pair.source, said
-    ('predicted', ('no active domains are predicted: they are estimated from the predicted states',))
+    >>> pair.source, [line for remark in said for line in remark.lines]
+    ('predicted', ['no active domains are predicted: they are estimated from the predicted states'])
     """
     if predictions.responses is None:
         raise UsageError(
@@ -111,9 +112,9 @@ def task_pair(
         database,
         source,
     )
-    said = [*_of_sources(predictions), *_of_active(pair.active, gold), *unreadable, *database.notes]
-    said += [*_of_goals(turns, goals), *_of_names(states, database), *_of_times(states)]
-    return pair, tuple(said)
+    said = [*map(plain, _of_sources(predictions)), *_of_active(pair.active, gold), *unreadable]
+    said += [*map(plain, database.notes), _of_goals(turns, goals), _of_names(states, database)]
+    return pair, [*said, _of_times(states)]
 
 
 #: What acts of no particular domain are called.
@@ -161,61 +162,70 @@ def _of_sources(predictions: Predictions) -> list[str]:
     return said
 
 
-def _of_active(active: pd.DataFrame | None, gold: Corpus) -> list[str]:
-    """Name predicted active domains that no goal has: offers made under them are never looked at."""
+def _of_active(active: pd.DataFrame | None, gold: Corpus) -> list[Remark]:
+    """Count predicted active domains that no goal has: offers made under them are never looked at."""
     if active is None:
         return []
     known = {*gold.goals["domain"].str.lower().unique().tolist(), *_NO_DOMAIN}
     counts = active.loc[~active["domain"].isin(known), "domain"].value_counts()
-    if not len(counts):
+    return [Remark(_say_active, Counter(counts.to_dict()))]
+
+
+def _say_active(facts: Counter[str]) -> list[str]:
+    if not facts:
         return []
-    named = ", ".join(f"{domain} ×{n:,}" for domain, n in counts.head(5).items())
-    return [f"{counts.sum():,} predicted active domains are none of the goals' and have no effect: {named}"]
+    named = ", ".join(f"{domain} ×{n:,}" for domain, n in facts.most_common(5))
+    return [f"{facts.total():,} predicted active domains are none of the goals' and have no effect: {named}"]
 
 
-def _of_goals(turns: pd.DataFrame, goals: pd.DataFrame) -> list[str]:
+def _of_goals(turns: pd.DataFrame, goals: pd.DataFrame) -> Remark:
     aimed = set(goals["dialogue_id"].unique().tolist())
-    without = [i for i in turns["dialogue_id"].unique().tolist() if i not in aimed]
-    if not without:
+    without = (i for i in turns["dialogue_id"].unique().tolist() if i not in aimed)
+    return Remark(_say_goals, Counter(without))
+
+
+def _say_goals(facts: Counter[str]) -> list[str]:
+    if not facts:
         return []
-    return [
-        f"{len(without):,} dialogues have no goal and do not count for Inform and Success: {_few(without)}"
-    ]
+    return [f"{len(facts):,} dialogues have no goal and do not count for Inform and Success: {few([*facts])}"]
 
 
-def _of_names(states: pd.DataFrame, database: Database) -> list[str]:
+def _of_names(states: pd.DataFrame, database: Database) -> Remark:
     """Count what stands in domains and slots that are neither the database's nor MultiWOZ's."""
     known = {d: {*table.columns, *_OTHER_SLOTS} for d, table in database.tables.items()}
     known |= {d: set(_OTHER_SLOTS) for d in _OTHER_DOMAINS}
     counts = states.groupby(["domain", "slot"], sort=False).size().rename("n").reset_index()
-    domains: dict[str, int] = {}
-    slots: dict[str, int] = {}
+    facts: Counter[tuple[str, str]] = Counter()
     for domain, slot, number in counts.itertuples(index=False):
         if domain not in known:
-            domains[domain] = domains.get(domain, 0) + number
+            facts["domains", domain] += number
         elif slot not in known[domain]:
-            slots[f"{domain}-{slot}"] = number
+            facts["slots", f"{domain}-{slot}"] += number
+    return Remark(_say_names, facts)
+
+
+def _say_names(facts: Counter[tuple[str, str]]) -> list[str]:
     said = []
-    for what, found in (("domains", domains), ("slots", slots)):
+    for what in ("domains", "slots"):
+        found = {name: n for (kind, name), n in facts.items() if kind == what}
         if found:
             most = sorted(found, key=lambda name: (-found[name], name))
-            named = _few([f"{name} ×{found[name]:,}" for name in most])
+            named = few([f"{name} ×{found[name]:,}" for name in most])
             said.append(
                 f"{sum(found.values()):,} values of states stand in unknown {what} and constrain nothing: {named}"
             )
     return said
 
 
-def _of_times(states: pd.DataFrame) -> list[str]:
+def _of_times(states: pd.DataFrame) -> Remark:
     times = states.loc[states["slot"].isin(["arrive", "leave"]) & (states["domain"] == "train"), "value"]
     counts = times.value_counts().to_dict()
-    bad = {v: n for v, n in counts.items() if not readable_time(str(v)) and v not in NO_CONSTRAINT}
-    if not bad:
+    bad = {str(v): n for v, n in counts.items() if not readable_time(str(v)) and v not in NO_CONSTRAINT}
+    return Remark(_say_times, Counter(bad))
+
+
+def _say_times(facts: Counter[str]) -> list[str]:
+    if not facts:
         return []
-    named = _few([f"'{value}' ×{n:,}" for value, n in bad.items()])
-    return [f"{sum(bad.values()):,} times of states cannot be read and count as 00:00: {named}"]
-
-
-def _few(names: Sequence[str]) -> str:
-    shown = ", ".join(name[:40] for name in names[:5])
-    return shown + (", …" if len(names) > 5 else "")
+    named = few([f"'{value}' ×{n:,}" for value, n in facts.most_common()])
+    return [f"{facts.total():,} times of states cannot be read and count as 00:00: {named}"]

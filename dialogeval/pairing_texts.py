@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 
 import pandas as pd
@@ -18,6 +18,7 @@ from .exceptions import UsageError
 from .metrics.pairs import TextPair
 from .mwzeval import normalize_responses
 from .protocols import Protocol, check_text_steps
+from .remarks import Remark
 from .tables import Corpus, Predictions
 
 __all__ = ["normalize_texts", "text_pair"]
@@ -27,7 +28,7 @@ _HAN = re.compile("[\u3400-\u9fff]")
 
 def text_pair(
     gold: Corpus, predictions: Predictions, protocol: Protocol, coverage: Coverage
-) -> tuple[TextPair, tuple[str, ...]]:
+) -> tuple[TextPair, list[Remark]]:
     """Normalise references and responses by the protocol's steps.
 
     Parameters
@@ -41,8 +42,8 @@ def text_pair(
     Returns
     -------
     TextPair
-    tuple of str
-        Warnings: unknown placeholders, sides in different styles.
+    list of Remark
+        Unknown placeholders, sides in different styles.
 
     Raises
     ------
@@ -76,7 +77,7 @@ def text_pair(
     reference, said = normalize_texts(
         both["reference"].fillna("").tolist(), protocol.text_steps, "references"
     )
-    response, warned = normalize_texts(both["response"].fillna("").tolist(), protocol.text_steps, "responses")
+    response, heard = normalize_texts(both["response"].fillna("").tolist(), protocol.text_steps, "responses")
     pair = TextPair(
         both["dialogue_id"].tolist(),
         both["turn"].tolist(),
@@ -85,8 +86,7 @@ def text_pair(
         protocol.tokenizer,
         both["order"].tolist(),
     )
-    warned = (*warned, *_unspaced_warning(response, protocol.tokenizer))
-    return pair, (*said, *warned, *_style_warnings(reference, response))
+    return pair, [*said, *heard, *_unspaced(response, protocol.tokenizer), _style(reference, response)]
 
 
 #: Delexicalised references of the corpora scored last, by their content: several systems are compared on
@@ -114,7 +114,7 @@ def _delexicalized(gold: Corpus, case: str) -> pd.DataFrame:
 
 def normalize_texts(
     texts: list[str], steps: Sequence[str], what: str = "texts"
-) -> tuple[list[str], tuple[str, ...]]:
+) -> tuple[list[str], list[Remark]]:
     """Run the text steps: placeholders to canonical names, and lower case around them.
 
     Parameters
@@ -124,13 +124,13 @@ def normalize_texts(
         ``placeholders:canonical``, ``case:lower`` (or ``:keep``), run in this order; ``mwzeval:moses``
         stands for both and more, see `dialogeval.mwzeval.normalize_responses`.
     what : str
-        How warnings call the texts.
+        How remarks call the texts.
 
     Returns
     -------
     list of str
-    tuple of str
-        Warnings about unknown or unbalanced placeholders.
+    list of Remark
+        On unknown or unbalanced placeholders.
 
     Raises
     ------
@@ -138,75 +138,74 @@ def normalize_texts(
 
     Examples
     --------
-    >>> normalize_texts(["The [hotel_name] is nice"], ["placeholders:canonical", "case:lower"])
-    (['the NAME is nice'], ())
+    >>> normalize_texts(["The [hotel_name] is nice"], ["placeholders:canonical", "case:lower"])[0]
+    ['the NAME is nice']
     """
     check_text_steps(steps)
     if "mwzeval:moses" in steps:
         return normalize_responses(texts, what)
-    from .placeholders import canonicalize_placeholders, count_unbalanced, fold_case, unknown_notes
+    from .placeholders import fold_case, read_placeholders
 
-    warnings: list[str] = []
+    remarks: list[Remark] = []
     if "placeholders:canonical" in steps:
-        unbalanced = count_unbalanced(texts)
-        if unbalanced:
-            warnings.append(
-                f"{what}: {unbalanced:,} texts with unbalanced square brackets, kept as they stand"
-            )
-        texts, unknown = canonicalize_placeholders(texts)
-        notes = unknown_notes(unknown)
-        warnings += [f"{what}: {note}" for note in notes[:5]]
-        if len(notes) > 5:
-            warnings.append(f"{what}: {len(notes) - 5} more unknown placeholder names dropped")
+        texts, remarks = read_placeholders(texts, what)
     if "case:lower" in steps:
         texts = fold_case(texts)
-    return list(texts), tuple(warnings)
+    return list(texts), remarks
 
 
-def _style_warnings(references: Sequence[str], responses: Sequence[str]) -> tuple[str, ...]:
-    """Say so when the two sides are not the same kind of text."""
+def _style(references: Sequence[str], responses: Sequence[str]) -> Remark:
+    """Count what tells whether the two sides are the same kind of text."""
     from .placeholders import canonical_names, names_pattern
 
-    if not responses:
-        return ()
     name = names_pattern(canonical_names())
-    shares = {}
+    facts: Counter[tuple[str, str]] = Counter()
     for side, texts in (("references", references), ("responses", responses)):
         counts = pd.Series(texts, dtype="str").value_counts()
-        marked = [bool(name.search(t)) for t in counts.index]
-        shares[side] = float(counts.to_numpy()[marked].sum() / len(texts))
-    warnings = []
+        facts[side, "texts"] = len(texts)
+        facts[side, "marked"] = int(counts.to_numpy()[[bool(name.search(t)) for t in counts.index]].sum())
+        # Each distinct text is looked at once: references and systems repeat themselves.
+        for kind, pattern in (("glued", r"\w[.,?!](?:\s|$)"), ("apart", r"\s[.,?!](?:\s|$)")):
+            facts[side, kind] = int(counts.index.str.count(pattern).to_numpy() @ counts.to_numpy())
+    return Remark(_say_style, facts)
+
+
+def _say_style(facts: Counter[tuple[str, str]]) -> list[str]:
+    """Say so when the two sides are not the same kind of text."""
+    sides = ("references", "responses")
+    shares = {s: facts[s, "marked"] / max(facts[s, "texts"], 1) for s in sides}
+    lines = []
     if min(shares.values()) < 0.02 and max(shares.values()) > 0.2:
         plain = min(shares, key=lambda side: shares[side])
-        warnings.append(
+        lines.append(
             f"the {plain} hold hardly any slot placeholders ({shares[plain]:.1%} of turns) while the other side "
             f"does ({max(shares.values()):.1%}): one side is delexicalised and the other is not"
         )
-    glued = {s: _glued_share(t) for s, t in (("references", references), ("responses", responses))}
+    glued = {s: facts[s, "glued"] / max(facts[s, "glued"] + facts[s, "apart"], 1) for s in sides}
     if abs(glued["references"] - glued["responses"]) > 0.5:
         side = max(glued, key=lambda s: glued[s])
-        warnings.append(
+        lines.append(
             f"the {side} attach punctuation to words ({glued[side]:.0%} of the marks) and the other side does not: "
             "tokens split on white space then differ for no other reason"
         )
-    return tuple(warnings)
+    return lines
 
 
-def _unspaced_warning(responses: Sequence[str], tokenizer: str) -> tuple[str, ...]:
-    """Say so when white space is taken for the end of a word in text that has none."""
+def _unspaced(responses: Sequence[str], tokenizer: str) -> list[Remark]:
+    """Count what tells whether white space is taken for the end of a word in text that has none."""
     if tokenizer not in ("space", "13a"):
-        return ()
+        return []
     han = sum(len(_HAN.findall(text)) for text in responses)
-    words = sum(len(text.split()) for text in responses)
+    return [
+        Remark(_say_unspaced, Counter(han=han, words=sum(len(t.split()) for t in responses)), (tokenizer,))
+    ]
+
+
+def _say_unspaced(facts: Counter[str], tokenizer: str) -> list[str]:
+    han, words = facts["han"], facts["words"]
     if han <= 3 * max(words, 1):
-        return ()
-    return (
+        return []
+    return [
         f"the responses are written without spaces ({han:,} Chinese characters in {words:,} white-space tokens): "
         f"tokeniser {tokenizer} takes whole utterances for words; choose zh or char",
-    )
-
-
-def _glued_share(texts: Sequence[str]) -> float:
-    marks = pd.Series(texts, dtype="str")
-    glued = int(marks.str.count(r"\w[.,?!](?:\s|$)").sum())
-    return glued / max(glued + int(marks.str.count(r"\s[.,?!](?:\s|$)").sum()), 1)
+    ]

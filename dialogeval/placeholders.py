@@ -11,13 +11,14 @@ import csv
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 
 import pandas as pd
 
 from .exceptions import UsageError, show
+from .remarks import Remark
 
 __all__ = [
     "canonical_names",
@@ -26,6 +27,7 @@ __all__ = [
     "fold_case",
     "names_pattern",
     "placeholder_table",
+    "read_placeholders",
     "unknown_notes",
 ]
 
@@ -188,6 +190,42 @@ def count_unbalanced(texts: Iterable[str]) -> int:
     return sum(
         "[" in rest or "]" in rest for rest in (_BRACKETED.sub("", t).replace("[]", "") for t in texts)
     )
+
+
+def read_placeholders(texts: Sequence[str], what: str) -> tuple[list[str], list[Remark]]:
+    """Write placeholders as canonical names, and note those that are unknown or unbalanced.
+
+    Parameters
+    ----------
+    texts : sequence of str, length n
+    what : str
+        How the remarks call the texts.
+
+    Returns
+    -------
+    list of str, length n
+    list of Remark
+
+    Examples
+    --------
+    >>> texts, remarks = read_placeholders(["[hotel_name] in [are"], "responses")
+    >>> texts, remarks[0].lines
+    (['NAME in [are'], ['responses: 1 texts with unbalanced square brackets, kept as they stand'])
+    """
+    unbalanced = Counter(n=count_unbalanced(texts))
+    marked, unknown = canonicalize_placeholders(texts)
+    return marked, [Remark(_say_unbalanced, unbalanced, (what,)), Remark(_say_unknown, unknown, (what,))]
+
+
+def _say_unbalanced(facts: Counter[str], what: str) -> list[str]:
+    n = facts["n"]
+    return [f"{what}: {n:,} texts with unbalanced square brackets, kept as they stand"] if n else []
+
+
+def _say_unknown(facts: Counter[str], what: str) -> list[str]:
+    notes = unknown_notes(facts)
+    more = [f"{len(notes) - 5} more unknown placeholder names dropped"] if len(notes) > 5 else []
+    return [f"{what}: {note}" for note in [*notes[:5], *more]]
 
 
 def fold_case(texts: Iterable[str], names: Iterable[str] | None = None) -> list[str]:

@@ -16,20 +16,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from .counting import count_all, value_table
 from .coverage import Coverage, match_turns
 from .exceptions import UsageError, printable, show
 from .golds import in_version
 from .metrics import Metric
 from .pairing import make_pairs, scorable
 from .protocols import Protocol, default_protocol, find_protocol
-from .resampling import all_dialogue_sums, bootstrap, jackknife, percentile_interval
-from .signature import signature
+from .remarks import all_lines
+from .signature import compared, signature
 from .tables import Corpus, Predictions, as_predictions
 
 if TYPE_CHECKING:
     from .alignment import Alignment
 
-__all__ = ["Scores", "score"]
+__all__ = ["Scores", "check_numbers", "chosen_protocol", "score"]
 
 #: Defaults of the intervals; both stand in the signature.
 RESAMPLES, SEED = 1000, 12345
@@ -107,6 +108,8 @@ class Scores:
         """
         from . import breakdowns
 
+        if not self.pairs:
+            self.pairs["turns"]  # scores of a file read in pieces say why there are none
         return breakdowns.breakdown(self, by, training=training)
 
     def metric_signature(self, key: str) -> str:
@@ -266,7 +269,9 @@ def score(
             mend="name a corpus, or use a format that carries its own gold (pairs, trade, gt-pr)",
         )
     if alignment is not None:
-        predictions, alignment = _align(gold, predictions, alignment)
+        from .alignment.fit import align_predictions
+
+        predictions, alignment = align_predictions(gold, predictions, alignment)
     protocol = chosen_protocol(protocol, gold, predictions)
     metrics, dropped = scorable(protocol.resolve_metrics(), gold, predictions)
     missing = missing or protocol.missing
@@ -277,17 +282,21 @@ def score(
     if not coverage.turns_scored:
         raise UsageError("no turn is left to score", file=predictions.path or predictions.name)
     pairs, said = make_pairs(metrics, gold, predictions, protocol, coverage)
-    warnings += said
-    counts: dict[Callable, pd.DataFrame] = {}
-    for part in (part for m in metrics for part in m.sources):
-        if part.counts not in counts:
-            counts[part.counts] = part.counts(pairs[part.task])
+    warnings += all_lines(said)
+    counts = count_all(metrics, pairs)
     table = value_table(metrics, counts, resamples, seed)
     return Scores(
         system=printable(predictions.name),
         protocol=protocol,
         signature=signature(
-            protocol, pairs, gold, coverage, missing, resamples, seed, alignment.id if alignment else ""
+            protocol,
+            compared(pairs),
+            gold,
+            coverage,
+            missing,
+            resamples,
+            seed,
+            alignment.id if alignment else "",
         ),
         coverage=coverage,
         table=table,
@@ -300,35 +309,17 @@ def score(
 
 
 def chosen_protocol(protocol: str | Protocol | None, gold: Corpus, predictions: Predictions) -> Protocol:
-    """Return the protocol that is named, or the default for what is there to score."""
+    """Return the protocol that is named, or the default for what is there to score.
+
+    Examples
+    --------
+    >>> from dialogeval.tables import table
+    >>> chosen_protocol(None, Corpus("toy"), Predictions("p", states=table("states"))).name
+    'lin2021'
+    """
     if protocol is not None:
         return find_protocol(protocol)
     return default_protocol(predictions.states is not None, predictions.responses is not None, gold.family)
-
-
-def _align(
-    gold: Corpus, predictions: Predictions, alignment: Alignment | str
-) -> tuple[Predictions, Alignment]:
-    """Write predicted states in the gold's ontology, where the alignment leads there."""
-    from .alignment import LANGUAGES, check_alignment, load_alignment, map_predictions, ontology_name
-    from .alignment.compose import known_slots
-
-    alignment = load_alignment(alignment) if isinstance(alignment, (str, os.PathLike)) else alignment
-    ends = ontology_name(alignment.target), ontology_name(gold.name)
-    if ends[0] != ends[1] and set(ends) <= set(LANGUAGES):
-        mend = "choose an alignment whose target is the gold's ontology"
-        raise UsageError(
-            f"alignment {alignment.name} leads into {ends[0]}, the gold is {gold.name}", mend=mend
-        )
-    where = ["domain", "slot"]
-    targets = [*map(known_slots, ends), gold.layouts, gold.ontology, gold.states]
-    sources = known_slots(ontology_name(alignment.source))
-    if len(sources) and predictions.states is not None:
-        sources = pd.concat([sources, predictions.states[where].drop_duplicates()])
-    check_alignment(
-        alignment, sources if len(sources) else None, pd.concat([t[where].drop_duplicates() for t in targets])
-    )
-    return map_predictions(predictions, alignment), alignment
 
 
 def _check_arguments(gold: object, predictions: object, resamples: object, seed: object) -> None:
@@ -342,57 +333,20 @@ def _check_arguments(gold: object, predictions: object, resamples: object, seed:
         expected = "Predictions, a Corpus, a name or a path"
         mend = "make Predictions of a table with predictions_from"
         raise UsageError("predictions", expected=expected, got=show(predictions), mend=mend)
+    check_numbers(resamples, seed)
+
+
+def check_numbers(resamples: object, seed: object) -> None:
+    """Refuse numbers of resamples and seeds that are none.
+
+    Raises
+    ------
+    UsageError
+
+    Examples
+    --------
+    >>> check_numbers(1000, 12345)
+    """
     for name, value, most in (("resamples", resamples, 1_000_000), ("seed", seed, 2**63)):
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
             raise UsageError(name, expected=f"a whole number from 0 to {most:,}", got=show(value))
-
-
-def value_table(
-    metrics: tuple[Metric, ...], counts: Mapping[Callable, pd.DataFrame], resamples: int, seed: int
-) -> pd.DataFrame:
-    """Read values and intervals off the counts.
-
-    Parameters
-    ----------
-    metrics : tuple of Metric
-    counts : mapping of counting function to counts
-    resamples, seed : int
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `Scores.table`.
-    """
-    # A score of several parts reads the sums of all of them, side by side.
-    sums = {f: dict(frame.sum()) for f, frame in counts.items()}
-    intervals: dict[str, tuple[float, float]] = {}
-    if resamples:
-        single = all_dialogue_sums(counts)
-        by_dialogue = {
-            which: single[which[0]] if len(which) == 1 else pd.concat([single[f] for f in which], axis=1)
-            for which in dict.fromkeys(m.functions for m in metrics)
-        }
-        tables = {}
-        for number, (which, frame) in enumerate(by_dialogue.items()):
-            drawn_here = (m for m in metrics if m.functions == which and m.resample == "bootstrap")
-            values = {m.key: m.value for m in drawn_here}
-            if values:
-                tables[str(number)] = (frame, values)
-        if tables:
-            drawn = bootstrap(tables, resamples, seed)
-            intervals = {key: percentile_interval(values) for key, values in drawn.items()}
-        for metric in metrics:
-            if metric.resample == "jackknife":
-                intervals[metric.key] = jackknife(by_dialogue[metric.functions], metric)
-    rows = {}
-    for metric in metrics:
-        low, high = intervals.get(metric.key, (np.nan, np.nan))
-        rows[metric.key] = {
-            "label": metric.label,
-            "value": float(metric.value({c: n for f in metric.functions for c, n in sums[f].items()})),
-            "low": low,
-            "high": high,
-            "unit": metric.unit,
-            "better": metric.better,
-        }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")

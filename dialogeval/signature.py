@@ -15,14 +15,28 @@ from .normalize import describe_steps
 from .protocols import Protocol
 from .tables import Corpus
 
-__all__ = ["signature"]
+__all__ = ["compared", "signature"]
+
+def compared(pairs: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return what the signature says of each task beside the protocol, by task.
+
+    Examples
+    --------
+    >>> compared({"text": None})
+    {'text': ()}
+    """
+    return {
+        task: (f"states:{pair.source}", f"db:{pair.database.version}") if task == "task" else ()
+        for task, pair in pairs.items()
+    }
+
 
 _NAMES = {"state": "jga", "text": "bleu", "task": "inform"}
 
 
 def signature(
     protocol: Protocol,
-    pairs: Mapping[str, Any],
+    tasks: Mapping[str, tuple[str, ...]],
     gold: Corpus,
     coverage: Coverage,
     missing: str,
@@ -35,8 +49,8 @@ def signature(
     Parameters
     ----------
     protocol : Protocol
-    pairs : mapping of task to pair
-        What was compared.
+    tasks : mapping of task to fields
+        As `compared` returns it.
     gold : Corpus
     coverage : Coverage
     missing : str
@@ -57,18 +71,17 @@ def signature(
     >>> score(gold, gold, "lin2021", resamples=0).signature
     'jga|proto:lin2021|case:keep|space:keep|gold:toy/all@unknown|n:1|boot:none|v:...'
     """
-    parts = ["+".join(_NAMES[task] for task in pairs), f"proto:{protocol.label}"]
+    parts = ["+".join(_NAMES[task] for task in tasks), f"proto:{protocol.label}"]
     parts += [f"align:{alignment}"] if alignment else []
-    if "state" in pairs:
+    if "state" in tasks:
         parts += [f"{k}:{v}" for k, v in describe_steps(protocol.steps).items()]
         parts += [f"version:{protocol.gold}"] if protocol.gold != "annotated" else []
         parts += [f"compare:{protocol.compare}"] if protocol.compare != "all" else []
-    if "text" in pairs:
+    if "text" in tasks:
         parts += [step.replace("placeholders", "delex") for step in protocol.text_steps]
         parts += [f"tok:{protocol.tokenizer}"]
         parts += [f"refs:{'as-given' if gold.family == 'pairs' else protocol.references}"]
-    if "task" in pairs:
-        parts += [f"states:{pairs['task'].source}", f"db:{pairs['task'].database.version}"]
+    parts += tasks.get("task", ())
     parts += [f"gold:{gold.id}", f"n:{coverage.turns_scored}"]
     if coverage.turns_scored < coverage.turns_in_corpus or not coverage.turns["predicted"].all():
         parts.append(f"missing:{missing}")

@@ -187,7 +187,7 @@ def _real(where: str) -> Callable[[str], float]:
 
 
 def read_json_lines(
-    data: bytes, file: str | os.PathLike[str], *, surrogates: str = "refuse"
+    data: bytes, file: str | os.PathLike[str], *, surrogates: str = "refuse", first: int = 1
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number from 1, object) of a JSON-lines text; blank lines are skipped.
 
@@ -199,6 +199,8 @@ def read_json_lines(
         Its name, for messages.
     surrogates : {"refuse", "keep"}
         As in `parse_json`.
+    first : int, default=1
+        Number of the first line, for a text that is a piece of a longer one.
 
     Yields
     ------
@@ -214,7 +216,7 @@ def read_json_lines(
     >>> list(read_json_lines(b'{"a": 1}', "a.jsonl"))
     [(1, {'a': 1})]
     """
-    for number, text in enumerate(data.removeprefix(_MARK).split(b"\n"), start=1):
+    for number, text in enumerate(data.removeprefix(_MARK).split(b"\n"), start=first):
         if text.strip():
             row = parse_json(text, file, line=number, surrogates=surrogates)
             if not isinstance(row, dict):

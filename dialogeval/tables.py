@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from .exceptions import CorpusError
+from .remarks import Remark
 
 __all__ = [
     "COLUMNS",
@@ -279,6 +280,8 @@ class Predictions:
     format, path : str
     notes : tuple of str
         What the reader had to say, with counts.
+    remarks : tuple of Remark
+        The same as counts, for a file that is read in pieces.
 
     Examples
     --------
@@ -296,6 +299,7 @@ class Predictions:
     format: str = ""
     path: str = ""
     notes: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         has = [k for k in ("states", "responses", "active_domains") if getattr(self, k) is not None]

@@ -7,6 +7,7 @@ mapped once, however often it occurs.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -16,6 +17,7 @@ import pandas as pd
 
 from ..exceptions import UnknownNameError, UsageError
 from ..normalize import normalize_slot
+from ..remarks import Remark
 from ..tables import Corpus, Predictions, table
 from .converters import is_special, value_mapping
 from .rules import slot_key
@@ -207,12 +209,16 @@ def _one_value_a_slot(mapped: pd.DataFrame, language: str) -> tuple[pd.DataFrame
     return kept, mapped.loc[twice & ~mapped["joins"], "row"]
 
 
-def _summary(alignment: Alignment, total: int, mapped: pd.DataFrame, unmapped: pd.DataFrame) -> str:
-    counts = unmapped["reason"].value_counts()
-    lost = ", ".join(f"{r}: {counts[r]:,}" for r in REASONS if counts.get(r))
+def _summary(alignment: Alignment, total: int, mapped: pd.DataFrame, unmapped: pd.DataFrame) -> Remark:
     whole = len(set(mapped["row"]) - set(unmapped["row"]))
-    note = f"mapped through {alignment.id}: {whole:,} of {total:,} triples"
-    return f"{note}; unmapped by reason: {lost or 'none'}"
+    facts = Counter({"mapped": whole, "all": total, **unmapped["reason"].value_counts().to_dict()})
+    return Remark(_say_mapped, facts, (alignment.id,))
+
+
+def _say_mapped(facts: Counter[str], alignment: str) -> list[str]:
+    lost = ", ".join(f"{r}: {facts[r]:,}" for r in REASONS if facts[r])
+    note = f"mapped through {alignment}: {facts['mapped']:,} of {facts['all']:,} triples"
+    return [f"{note}; unmapped by reason: {lost or 'none'}"]
 
 
 def map_predictions(predictions: Predictions, alignment: Alignment, stage: str = "all") -> Predictions:
@@ -254,9 +260,13 @@ def map_predictions(predictions: Predictions, alignment: Alignment, stage: str =
         domains = merged.drop(columns="domain").rename(columns={"target_domain": "domain"})
         domains = domains[list(before.columns)].drop_duplicates(ignore_index=True)
     note = _summary(alignment, len(predictions.states), mapped, unmapped)
-    states = mapped[_STATE]
     return replace(
-        predictions, states=states, active_domains=domains, gold=None, notes=(*predictions.notes, note)
+        predictions,
+        states=mapped[_STATE],
+        active_domains=domains,
+        gold=None,
+        notes=(*predictions.notes, *note.lines),
+        remarks=(*predictions.remarks, note),
     )
 
 
@@ -302,4 +312,4 @@ def map_corpus_states(corpus: Corpus, alignment: Alignment, stage: str = "all") 
         layouts = table("layouts", list(dict.fromkeys(named)))
     old = ("alternatives", "corrections", "goals", "acts", "spans", "bookings", "ontology")
     empty: dict[str, Any] = {kind: table(kind) for kind in old}
-    return replace(corpus, states=mapped[_STATE], layouts=layouts, notes=(*corpus.notes, note), **empty)
+    return replace(corpus, states=mapped[_STATE], layouts=layouts, notes=(*corpus.notes, *note.lines), **empty)

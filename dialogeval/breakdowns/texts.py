@@ -10,12 +10,13 @@ from typing import Any
 
 import pandas as pd
 
+from ..counting import value_table
 from ..exceptions import UnknownNameError, UsageError
 from ..metrics import ratio
 from ..metrics.goal import goal_counts
 from ..metrics.text import bleu_counts
 from ..protocols import metric_table
-from ..scoring import SEED, Scores, value_table
+from ..scoring import SEED, Scores
 
 __all__ = ["add_metrics", "best_and_worst", "by_label", "turn_table"]
 

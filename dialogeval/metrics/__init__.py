@@ -48,6 +48,9 @@ class Metric:
         Switches of the definition, carried in the signature.
     task : {"state", "text", "task"}
         What ``counts`` takes: a `StatePair`, a `TextPair` or a `TaskPair`.
+    additive : bool
+        Whether the counts of some dialogues do not depend on the others. Counts of types do: of a file
+        that is read in pieces, the responses are gathered and their types counted once.
     parts : tuple of Metric
         For a score made of other scores, such as ``combined``: ``value`` takes the sums of all their
         counts, and ``counts`` and ``task`` are those of the first.
@@ -69,6 +72,7 @@ class Metric:
     resample: str = "bootstrap"
     options: tuple[tuple[str, str], ...] = ()
     task: str = "state"
+    additive: bool = True
     parts: tuple[Metric, ...] = ()
 
     @property

@@ -28,6 +28,7 @@ __all__ = [
     "distinct_counts",
     "distinct_n",
     "distinct_utterances",
+    "spread",
 ]
 
 _OWN = "_own"
@@ -137,7 +138,7 @@ def distinct_counts(pair: TextPair) -> pd.DataFrame:
     texts = list(pair.responses)
     # A text said twice is split once: real systems repeat themselves a lot.
     utterances, distinct = pd.factorize(np.array(texts, dtype=object))
-    codes, lengths = _spread(utterances, *encode(list(distinct), pair.tokenizer))
+    codes, lengths = spread(utterances, *encode(list(distinct), pair.tokenizer))
     columns: dict[str, np.ndarray] = {}
     for n in (1, 2):
         grams, text = ngram_codes(codes, lengths, n)
@@ -175,13 +176,20 @@ def delete_one_sums(counts: pd.DataFrame) -> dict[str, np.ndarray]:
 # Helpers ------------------------------------------------------------------------------------------
 
 
-def _spread(inverse: np.ndarray, codes: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Repeat the tokens of distinct texts for every text that equals one of them."""
+def spread(inverse: np.ndarray, codes: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Repeat the tokens of distinct texts for every text that equals one of them.
+
+    Examples
+    --------
+    >>> codes, lengths = spread(np.array([1, 0, 1]), np.array([7, 8, 9]), np.array([2, 1]))
+    >>> codes.tolist(), lengths.tolist()
+    ([9, 7, 8, 9], [1, 2, 1])
+    """
     starts = np.cumsum(lengths) - lengths
-    spread = lengths[inverse]
-    begins = np.cumsum(spread) - spread
-    at = np.arange(spread.sum()) + np.repeat(starts[inverse] - begins, spread)
-    return codes[at], spread
+    repeated = lengths[inverse]
+    begins = np.cumsum(repeated) - repeated
+    at = np.arange(repeated.sum()) + np.repeat(starts[inverse] - begins, repeated)
+    return codes[at], repeated
 
 
 def count_types(
@@ -224,6 +232,7 @@ def _diversity_metric(key: str, label: str, types: str, total: str, source: str)
         source=source,
         resample="jackknife",
         task="text",
+        additive=False,
     )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from . import Metric, Sums, ratio
-from .diversity import count_types
+from .diversity import count_types, spread
 from .ngrams import ngram_codes
 from .pairs import TextPair
 
@@ -83,13 +83,15 @@ def richness_counts(pair: TextPair) -> pd.DataFrame:
     [[2, 2, 1], [3, 1, 1]]
     """
     order = np.arange(len(pair.responses)) if pair.order is None else np.argsort(pair.order, kind="stable")
-    texts = [pair.responses[i] for i in order]
+    responses = list(pair.responses)
+    texts = [responses[i] for i in order]
     dialogue, ids = pd.factorize(pd.Series(pair.dialogue_id, dtype="str").take(order))
-    tokens_of = {text: richness_tokens(text) for text in set(texts)}
-    lists = [tokens_of[text] for text in texts]
-    words = [word for words in lists for word in words]
-    lengths = np.array([len(words) for words in lists], dtype=np.int64)
-    codes = pd.factorize(np.array(words, dtype=object))[0].astype(np.int64)
+    # A text said twice is split once: real systems repeat themselves a lot.
+    utterances, distinct = pd.factorize(np.array(texts, dtype=object))
+    lists = [richness_tokens(text) for text in distinct]
+    words = pd.factorize(np.array([word for words in lists for word in words], dtype=object))[0]
+    once = np.array([len(words) for words in lists], dtype=np.int64)
+    codes, lengths = spread(utterances, words.astype(np.int64), once)
     n = len(ids)
     owner = np.repeat(dialogue, lengths)
     columns = {
@@ -195,7 +197,7 @@ def _conditional_entropy(sums: Sums) -> Any:
 
 
 _SOURCE = "Nekvinda & Dušek 2021 (MultiWOZ_Evaluation), arXiv:2106.05555"
-_metric = partial(Metric, counts=richness_counts, source=_SOURCE, task="text")
+_metric = partial(Metric, counts=richness_counts, source=_SOURCE, task="text", additive=False)
 _jackknifed = partial(_metric, resample="jackknife")
 
 #: The metrics of richness by key.

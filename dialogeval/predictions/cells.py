@@ -13,14 +13,16 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from ..exceptions import PredictionError, show
+from ..remarks import Remark, all_lines, plain
 from ..tables import Corpus, Predictions, Source, canonical_id, table
 from .columns import HALF_SURROGATE, Keys, domain_table, state_table, text_column
 from .states import REPAIRS
 
-__all__ = ["ABSENT", "Cell", "build", "turn_gap"]
+__all__ = ["ABSENT", "Cell", "build", "fingerprint", "gold_digest", "turn_gap"]
 
 #: Turns a dialogue may have; a number past this is a mistake, not a dialogue.
 MAX_TURNS = 100_000
@@ -131,8 +133,9 @@ def build(
             gold,
             name="own",
             dialogues=table("dialogues", [(i, original, "") for i, original in originals.items()]),
-            source=Source(path=file, sha256=_fingerprint(gold)),
+            source=Source(path=file, sha256=fingerprint([gold_digest(gold)])),
         )
+    remarks = _remarks(repairs, unused or Counter(), keys)
     return Predictions(
         name=name,
         turns=table("predicted_turns", keys.columns()),
@@ -145,7 +148,8 @@ def build(
         original_ids=originals,
         format=format,
         path=file,
-        notes=(*notes, *_notes(repairs, unused or Counter(), keys)),
+        notes=(*notes, *all_lines(remarks)),
+        remarks=(*map(plain, notes), *remarks),
     )
 
 
@@ -265,26 +269,64 @@ def _gold_tables(cells: list[Cell], keys: Keys, repairs: Counter[str], strings: 
     )
 
 
-def _fingerprint(gold: Corpus) -> str:
-    """Return a checksum of the gold itself: two systems' files with the same gold are comparable."""
-    digest = hashlib.sha256()
-    for frame in (gold.turns[["dialogue_id", "turn", "system"]], gold.states):
+def gold_digest(gold: Corpus) -> int:
+    """Return a number of 256 bits that stands for the gold of some dialogues: the sum of theirs.
+
+    Examples
+    --------
+    >>> gold_digest(Corpus("toy"))
+    0
+    """
+    frames = (gold.turns[["dialogue_id", "turn", "system"]], gold.states)
+    parts: dict[str, list[bytes]] = {}
+    for frame in frames:
         rows = frame.sort_values(list(frame.columns))
-        for name in rows:
-            digest.update("\x1f".join(rows[name].astype(str)).encode() + b"\x1e")
-    return digest.hexdigest()
+        columns = [rows[name].astype(str).tolist() for name in rows.columns[1:]]
+        ids = rows["dialogue_id"].to_numpy()
+        starts = np.flatnonzero(np.r_[True, ids[1:] != ids[:-1]]) if len(ids) else np.zeros(0, int)
+        for start, stop in pairwise([*starts.tolist(), len(ids)]):
+            text = "\x1e".join("\x1f".join(column[start:stop]) for column in columns)
+            parts.setdefault(str(ids[start]), []).append(text.encode())
+    digests = (
+        hashlib.sha256(b"\x1d".join([name.encode(), *texts])).digest() for name, texts in parts.items()
+    )
+    return sum(int.from_bytes(digest) for digest in digests) % 2**256
 
 
-def _notes(repairs: Counter[str], unused: Counter[str], keys: Keys) -> list[str]:
-    notes = [f"{repairs[kind]:,} {text}" for kind, text in REPAIRS.items() if repairs[kind]]
-    notes += [f"field {field!r} of {n:,} turns is not used" for field, n in sorted(unused.items())]
+def fingerprint(digests: Iterable[int]) -> str:
+    """Return a checksum of gold from the digests of its parts, whatever the parts and their order.
+
+    Two systems' files with the same gold are comparable, also where their dialogues stand in another
+    order or are read in pieces.
+
+    Examples
+    --------
+    >>> fingerprint([3, 4])[-4:]
+    '0007'
+    """
+    return f"{sum(digests) % 2**256:064x}"
+
+
+def _remarks(repairs: Counter[str], unused: Counter[str], keys: Keys) -> list[Remark]:
     frame = pd.DataFrame(keys.columns())
     gaps = frame[frame.groupby("dialogue_id", sort=False).cumcount() != frame["turn"]]
+    with_gaps: Counter[str] = Counter(n=gaps["dialogue_id"].nunique())
     if len(gaps):
         first = gaps["dialogue_id"].iloc[0]
         gap = turn_gap(frame.loc[frame["dialogue_id"] == first, "turn"].tolist())
-        n = gaps["dialogue_id"].nunique()
-        notes.append(
-            f"{n:,} dialogue{'s' * (n > 1)} skip{'s' * (n == 1)} turn numbers (dialogue {first}, {gap})"
-        )
-    return notes
+        with_gaps[f"dialogue {first}, {gap}"] = 1
+    return [Remark(_say_repairs, repairs), Remark(_say_unused, unused), Remark(_say_gaps, with_gaps)]
+
+
+def _say_repairs(facts: Counter[str]) -> list[str]:
+    return [f"{facts[kind]:,} {text}" for kind, text in REPAIRS.items() if facts[kind]]
+
+
+def _say_unused(facts: Counter[str]) -> list[str]:
+    return [f"field {field!r} of {n:,} turns is not used" for field, n in sorted(facts.items())]
+
+
+def _say_gaps(facts: Counter[str]) -> list[str]:
+    n = facts["n"]
+    example = next((key for key in facts if key != "n"), "")
+    return [f"{n:,} dialogue{'s' * (n > 1)} skip{'s' * (n == 1)} turn numbers ({example})"] if n else []

@@ -20,7 +20,7 @@ from ..tables import Predictions
 from .cells import build
 from .formats import READERS, Content
 
-__all__ = ["FORMATS", "load_predictions", "recognize"]
+__all__ = ["FORMATS", "load_predictions", "read_predictions", "recognize", "system_name"]
 
 #: Names of the formats, for ``format=``.
 FORMATS: tuple[str, ...] = tuple(READERS)
@@ -99,18 +99,51 @@ def load_predictions(
         raise UnknownNameError("format", format, FORMATS)
     path = locate_predictions(path, home)
     with collection_paused():
-        content = _parse(read_bytes(path), str(path))
-        known = format or recognize(content)
-        return build(
-            READERS[known](content),
-            content.file,
-            name=name or system_name(Path(path).name),
-            format=known,
-            strings="split" if known in ("trade", "gt-pr") else "refuse",
-            unit=content.unit if content.rows is not None else "item",
-            unused=content.unused,
-            notes=content.notes,
-        )
+        return read_predictions(read_bytes(path), str(path), format, name)
+
+
+def read_predictions(
+    data: bytes, file: str, format: str | None = None, name: str | None = None, first: int = 1
+) -> Predictions:
+    """Read predictions from bytes: a whole file, or a piece of one in the same format.
+
+    Parameters
+    ----------
+    data : bytes
+        JSON, JSON lines, CSV or Parquet, unpacked.
+    file : str
+        Name for messages.
+    format, name : str, optional
+        As for `load_predictions`.
+    first : int, default=1
+        Number of the first line or row of a piece, for messages.
+
+    Returns
+    -------
+    Predictions
+
+    Raises
+    ------
+    DataFileError, PredictionError
+        As `load_predictions`.
+
+    Examples
+    --------
+    >>> read_predictions(b'{"dialogue_id": "a", "turn": 0, "response": "hello"}', "mine.jsonl").name
+    'mine'
+    """
+    content = _parse(data, file, first)
+    known = format or recognize(content)
+    return build(
+        READERS[known](content),
+        content.file,
+        name=name or system_name(Path(file).name),
+        format=known,
+        strings="split" if known in ("trade", "gt-pr") else "refuse",
+        unit=content.unit if content.rows is not None else "item",
+        unused=content.unused,
+        notes=content.notes,
+    )
 
 
 def recognize(content: Content) -> str:
@@ -216,20 +249,20 @@ def _outline(value: Any) -> str:
     return show(value)
 
 
-def _parse(data: bytes, file: str) -> Content:
+def _parse(data: bytes, file: str, start: int = 1) -> Content:
     """Tell JSON, JSON lines, CSV and Parquet apart from their first bytes, and parse."""
     if data[:4] == b"PAR1":
-        return _tabular(data, file, _parquet)
+        return _tabular(data, file, _parquet, start)
     text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     first, _, rest = text.partition(b"\n")
     if text[:1] == b"{" and rest.strip() and _is_object(first):
-        return Content(file, rows=list(read_json_lines(data, file, surrogates="keep")))
+        return Content(file, rows=list(read_json_lines(data, file, surrogates="keep", first=start)))
     if text[:1] not in b"{[" and (b"dialogue_id" in first or b"," in first):
         return _tabular(data, file, _csv)
     # Half a surrogate pair is left in: what reads the field says of which dialogue and turn it is.
     document = parse_json(data, file, surrogates="keep")
     if isinstance(document, dict) and {"dialogue_id", "turn"} <= document.keys():
-        return Content(file, rows=[(1, document)])
+        return Content(file, rows=[(start, document)])
     if not (isinstance(document, list) and document and isinstance(document[0], dict)):
         return Content(file, document=document)
     if not {"dialogue_id", "turn"} <= document[0].keys():
@@ -247,7 +280,7 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def _tabular(data: bytes, file: str, parse: Any) -> Content:
+def _tabular(data: bytes, file: str, parse: Any, start: int = 1) -> Content:
     """Return the rows of a CSV or Parquet file, numbered from 1 without the header."""
     import pyarrow
 
@@ -272,7 +305,7 @@ def _tabular(data: bytes, file: str, parse: Any) -> Content:
         raise PredictionError(
             f"column {twice or repr(twice)} stands twice", file=file, mend="keep one of them"
         )
-    return Content(file, rows=list(enumerate(rows, start=1)), unit="row")
+    return Content(file, rows=list(enumerate(rows, start=start)), unit="row")
 
 
 def _parquet(data: bytes, file: str) -> Any:

@@ -1,0 +1,264 @@
+"""A prediction file in pieces of whole dialogues, for files that are too large to be read at once.
+
+In: a file of JSON lines or Parquet. Out: pieces, each a small file of the same format in memory with the
+number of its first line or row, so that what reads a whole file reads a piece as well. Nothing is
+parsed here but what tells where a dialogue ends.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from ..exceptions import DataFileError, DialogevalError, UsageError, show
+from ..files import MAX_BYTES, MAX_RATIO, parse_json
+
+__all__ = ["LARGE", "Piece", "can_be_cut", "pieces_of"]
+
+#: Bytes past which a line is no line of a turn.
+MAX_LINE = 64 * 1024**2
+#: Bytes past which the command line reads a file in pieces by itself.
+LARGE = 256 * 1024**2
+_MEND = "convert it with dialogeval convert --to turns (or --to pairs), or read it whole"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some whole dialogues of a file.
+
+    Parameters
+    ----------
+    number : int
+        From 0, in the order of the file.
+    first : int
+        Line or row of the file that the piece begins with, from 1.
+    data : bytes
+        JSON lines or a Parquet file.
+    """
+
+    number: int
+    first: int
+    data: bytes
+
+
+def pieces_of(path: str | os.PathLike[str], turns_at_once: int) -> Iterator[Piece]:
+    """Cut a file of predictions into pieces.
+
+    Parameters
+    ----------
+    path : path-like
+        JSON lines (perhaps as ``.gz``) or Parquet; the turns of a dialogue stand
+        next to each other.
+    turns_at_once : int
+        Turns of a piece, at least; more where the last dialogue has some left.
+
+    Yields
+    ------
+    Piece
+
+    Raises
+    ------
+    UsageError
+        ``turns_at_once`` is no number from 1, or the file is of another kind.
+    DataFileError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "mine.jsonl")
+    >>> rows = [("a", 0), ("a", 1), ("b", 0)]
+    >>> _ = file.write_text("".join(f'{{"dialogue_id": "{d}", "turn": {t}}}\\n' for d, t in rows))
+    >>> [(piece.first, len(piece.data)) for piece in pieces_of(file, 1)]
+    [(1, 64), (3, 32)]
+    """
+    if not isinstance(turns_at_once, int) or isinstance(turns_at_once, bool) or turns_at_once < 1:
+        raise UsageError("turns_at_once", expected="a whole number from 1", got=show(turns_at_once))
+    with _opened(path) as stream:
+        head = stream.peek(4)[:4]  # type: ignore[attr-defined]
+        parts = (
+            _parquet(stream, path, turns_at_once) if head == b"PAR1" else _lines(stream, path, turns_at_once)
+        )
+        empty = True
+        for number, (first, data) in enumerate(parts):
+            empty = False
+            yield Piece(number, first, data)
+        if empty:
+            raise DataFileError("is empty", file=path)
+
+
+def can_be_cut(path: str | os.PathLike[str]) -> bool:
+    """Tell from its beginning whether a file is one that `pieces_of` takes.
+
+    Examples
+    --------
+    >>> can_be_cut("no/such/file")
+    False
+    """
+    try:
+        with _opened(path) as stream:
+            if stream.peek(4)[:4] == b"PAR1":  # type: ignore[attr-defined]
+                return True
+            _require_lines(stream.readline(MAX_LINE), path)
+    except DialogevalError:
+        return False
+    return True
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file as a stream of its unpacked bytes."""
+    file = Path(path)
+    if file.is_dir():
+        raise DataFileError("is a folder", file=path, expected="a file")
+    try:
+        with file.open("rb") as raw:
+            head = raw.peek(4)[:4]
+            if head[:2] == b"\x1f\x8b":
+                with gzip.open(raw) as packed:
+                    yield io.BufferedReader(_Limited(packed, path, os.fstat(raw.fileno()).st_size))  # type: ignore[type-var]
+            elif head == b"PK\x03\x04":
+                raise UsageError("a zip archive cannot be read in pieces", file=path, mend="unpack it")
+            else:
+                yield raw
+    except FileNotFoundError:
+        raise DataFileError("no such file", file=path, mend="check the path") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataFileError(f"broken gzip file ({error})", file=path, mend="compress it again") from None
+    except OSError as error:
+        raise DataFileError(f"cannot be read ({error.strerror or error})", file=path) from None
+    except ValueError as error:  # a path with a NUL character
+        raise DataFileError(f"is not a path ({error})", file=repr(str(path))) from None
+
+
+class _Limited(io.RawIOBase):
+    """A stream of unpacked bytes that stops a bomb: far more bytes than the archive has are refused."""
+
+    def __init__(self, stream: Any, path: str | os.PathLike[str], size: int) -> None:
+        self.stream, self.path, self.left = stream, path, MAX_RATIO * max(size, 4096)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.stream.read(len(buffer))
+        self.left -= len(data)
+        if self.left < 0:
+            raise DataFileError(
+                f"unpacks to more than {MAX_RATIO} times its size",
+                file=self.path,
+                mend="give the unpacked file",
+            )
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _lines(
+    stream: IO[bytes], path: str | os.PathLike[str], turns_at_once: int
+) -> Iterator[tuple[int, bytes]]:
+    """Cut JSON lines where the dialogue changes."""
+    lines: list[bytes] = []
+    first, last, known = 1, None, False
+    for line in _short_lines(stream, path):
+        if not known and line.strip():
+            _require_lines(line, path)
+            known = True
+        if len(lines) >= turns_at_once:
+            last = _dialogue_of(lines[-1]) if last is None else last
+            if last is None or _dialogue_of(line) != last:
+                yield first, b"".join(lines)
+                first, lines, last = first + len(lines), [], None
+        lines.append(line)
+    if known:
+        yield first, b"".join(lines)
+
+
+def _short_lines(stream: IO[bytes], path: str | os.PathLike[str]) -> Iterator[bytes]:
+    number = 0
+    while line := stream.readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE:
+            problem = f"line {number} is longer than {MAX_LINE:,} bytes"
+            raise DataFileError(problem, file=path, expected="JSON lines, one a turn", mend=_MEND)
+        yield line
+
+
+def _require_lines(line: bytes, path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose first line is no turn of its own."""
+    try:
+        row = parse_json(line, "", keys="unchecked", surrogates="keep")
+    except DialogevalError:
+        row = None
+    if not isinstance(row, dict) or not {"dialogue_id", "turn"} <= row.keys():
+        raise UsageError(
+            "cannot be read in pieces",
+            file=path,
+            expected="JSON lines with dialogue_id and turn, or Parquet",
+            got=show(line[:60].decode("utf-8", "replace").strip()),
+            mend=_MEND,
+        )
+
+
+def _dialogue_of(line: bytes) -> Any:
+    """Return the dialogue of a line; None for what is no turn, which the reader will refuse."""
+    try:
+        row = parse_json(line, "", keys="unchecked", surrogates="keep")
+    except DialogevalError:
+        return None
+    return row.get("dialogue_id") if isinstance(row, dict) else None
+
+
+def _parquet(
+    stream: IO[bytes], path: str | os.PathLike[str], turns_at_once: int
+) -> Iterator[tuple[int, bytes]]:
+    """Cut a Parquet file where the dialogue changes."""
+    import pyarrow
+
+    first, held = 1, None
+    for batch in _batches(stream, path, turns_at_once):
+        table = pyarrow.concat_tables([held, batch]) if held is not None else batch
+        ids = table["dialogue_id"].to_pylist()
+        # Of the last dialogue more may follow: its rows wait for the next batch.
+        keep = next((i for i in range(len(ids), 0, -1) if ids[i - 1] != ids[-1]), 0)
+        if keep >= turns_at_once:
+            yield first, _written(table.slice(0, keep))
+            first += keep
+            table = table.slice(keep)
+        held = table
+    if held is not None and len(held):
+        yield first, _written(held)
+
+
+def _batches(stream: IO[bytes], path: str | os.PathLike[str], rows: int) -> Iterator[Any]:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        file = parquet.ParquetFile(stream, pre_buffer=False)
+        if "dialogue_id" not in file.schema_arrow.names:
+            raise DataFileError(
+                "no column dialogue_id", file=path, got=", ".join(file.schema_arrow.names[:20])
+            )
+        for batch in file.iter_batches(rows):
+            if batch.nbytes > MAX_BYTES:
+                problem = f"{len(batch):,} rows unpack to {batch.nbytes:,} bytes, past the limit"
+                raise DataFileError(problem, file=path, mend="choose fewer turns at once")
+            yield pyarrow.Table.from_batches([batch])
+    except (pyarrow.ArrowException, ValueError) as error:
+        line = next(iter(str(error).splitlines()), type(error).__name__)
+        raise DataFileError(f"broken Parquet ({line[:300]})", file=path) from None
+
+
+def _written(table: Any) -> bytes:
+    from pyarrow import parquet
+
+    out = io.BytesIO()
+    parquet.write_table(table, out, compression="none")
+    return out.getvalue()

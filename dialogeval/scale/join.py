@@ -1,0 +1,192 @@
+"""Counts of all pieces put together: the scores of the whole file.
+
+In: the counts of the pieces, in any order. Out: `Scores`, equal to those of the file read at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..counting import value_table
+from ..coverage import Coverage, match_turns
+from ..exceptions import PredictionError, UsageError, printable
+from ..golds import ontology_size
+from ..metrics import Metric
+from ..metrics.pairs import TextPair
+from ..metrics.slots import count_slot_errors
+from ..predictions.cells import fingerprint
+from ..protocols import Protocol
+from ..remarks import all_lines
+from ..scoring import Scores
+from ..signature import signature
+from ..tables import Corpus, Predictions, Source
+from .counts import Counts, Plan, counting_functions
+
+__all__ = ["Seen", "join_counts"]
+
+
+class _NotKept(dict[str, Any]):
+    """What a file read in pieces was compared with is gone once it is counted; asking for it says so."""
+
+    def __missing__(self, task: str) -> Any:
+        raise UsageError(
+            "the scores of a file that was read in pieces keep no turns to look at",
+            mend="score it, or a part of it, with score()",
+        )
+
+
+class Seen:
+    """What the pieces so far hold, to refuse a file as soon as two of them do not fit.
+
+    Examples
+    --------
+    >>> Seen("mine.jsonl").first is None
+    True
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.first: Counts | None = None
+        self.ids: set[str] = set()
+
+    def add(self, counts: Counts) -> None:
+        """Take one more piece.
+
+        Parameters
+        ----------
+        counts : Counts
+
+        Raises
+        ------
+        PredictionError
+            A dialogue that another piece holds too; other fields or another format than there.
+        """
+        first: Counts = self.first or counts
+        self.first = first
+        for what in ("format", "fields", "keys", "tasks"):
+            ours, theirs = getattr(counts, what), getattr(first, what)
+            if ours != theirs:
+                names = [x if isinstance(x, str) else ", ".join(x) or "none" for x in (theirs, ours)]
+                raise PredictionError(
+                    f"does not hold the same throughout: from line {first.first:,} on {names[0]}, "
+                    f"from line {counts.first:,} on {names[1]}",
+                    file=self.file,
+                    mend="give every turn the same fields",
+                )
+        ids = set(counts.turns["dialogue_id"].unique().tolist())
+        twice = self.ids & ids
+        if twice:
+            raise PredictionError(
+                "its turns stand in several places of the file",
+                file=self.file,
+                dialogue=min(twice),
+                expected="the turns of a dialogue next to each other",
+                mend="sort the file by dialogue, or read it whole",
+            )
+        self.ids |= ids
+
+
+def join_counts(plan: Plan, parts: Iterable[Counts], resamples: int, seed: int) -> Scores:
+    """Put the counts of all pieces together.
+
+    Parameters
+    ----------
+    plan : Plan
+    parts : iterable of Counts
+        In any order.
+    resamples, seed : int
+        For the intervals.
+
+    Returns
+    -------
+    Scores
+        Its counts are by dialogue, and it holds no pairs.
+
+    Raises
+    ------
+    CoverageError
+        The pieces together do not cover the corpus, and that was not said to be all right.
+
+    Examples
+    --------
+    >>> from dialogeval.predictions.pieces import Piece
+    >>> from .counts import count_piece
+    >>> row = '{"dialogue_id": "%s", "turn": 0, "gold": {}, "pred": {}}'
+    >>> plan = Plan("mine.jsonl")
+    >>> parts = [count_piece(plan, Piece(i, i + 1, (row % i).encode())) for i in (1, 0)]
+    >>> join_counts(plan, parts, 0, 1)["joint_goal_accuracy"]
+    1.0
+    """
+    parts = sorted(parts, key=lambda p: p.number)
+    protocol = parts[0].protocol
+    metrics = tuple(m for m in protocol.resolve_metrics() if m.key in parts[0].keys)
+    missing = plan.missing or protocol.missing
+    gold = plan.gold.corpus if plan.gold else _own_gold(plan.file, parts)
+    turns = pd.concat([p.turns for p in parts], ignore_index=True)
+    coverage = match_turns(gold, Predictions(parts[0].system, turns, path=plan.file), missing)
+    counts = _counts(metrics, parts)
+    _set_ontology(counts, protocol, gold, coverage)
+    warnings = [*coverage.warnings, *all_lines(r for p in parts for r in p.read)]
+    if plan.gold and "gold" in parts[0].fields:
+        warnings.append(f"the file carries its own gold, which was not used: {gold.id} was")
+    warnings += all_lines(r for p in parts for r in p.heard)
+    align = plan.alignment.id if plan.alignment else ""
+    return Scores(
+        system=printable(parts[0].system),
+        protocol=protocol,
+        signature=signature(protocol, parts[0].tasks, gold, coverage, missing, resamples, seed, align),
+        coverage=coverage,
+        table=value_table(metrics, counts, resamples, seed),
+        metrics=metrics,
+        counts=counts,
+        warnings=tuple(dict.fromkeys(warnings)),
+        pairs=_NotKept(),
+        gold=gold if plan.gold else None,
+    )
+
+
+def _counts(metrics: tuple[Metric, ...], parts: Sequence[Counts]) -> dict[Callable, pd.DataFrame]:
+    """Return the counts of every function: sums put side by side, types counted over all responses."""
+    columns = iter(zip(*(p.sums for p in parts), strict=True))
+    counts = {}
+    for function, additive in counting_functions(metrics).items():
+        if additive:
+            counts[function] = pd.concat(next(columns)).rename_axis("dialogue_id")
+        else:
+            counts[function] = function(_gather([p.said for p in parts if p.said is not None], parts))
+    return counts
+
+
+def _gather(said: Sequence[TextPair], parts: Sequence[Counts]) -> TextPair:
+    """Put the responses of all pieces together, in the order of the file."""
+    starts = np.cumsum([0, *(len(p.turns) for p in parts)])
+    orders = [np.asarray(pair.order) + start for pair, start in zip(said, starts, strict=False)]
+    texts: Any = pd.concat([pd.Series(pair.responses) for pair in said], ignore_index=True)
+    ids: Any = pd.concat([pd.Series(pair.dialogue_id) for pair in said], ignore_index=True)
+    turn: Any = np.concatenate([np.asarray(pair.turn) for pair in said])
+    order: Any = np.concatenate(orders)
+    return replace(said[0], dialogue_id=ids, turn=turn, responses=texts, order=order)
+
+
+def _own_gold(file: str, parts: Sequence[Counts]) -> Corpus:
+    """Return what must be known of the gold that the file carries: its turns, slots and checksum."""
+    turns = pd.concat([p.turns for p in parts], ignore_index=True).assign(user="", system="", layout=0)
+    slots = pd.concat([p.slots for p in parts], ignore_index=True).drop_duplicates(ignore_index=True)
+    source = Source(path=file, sha256=fingerprint(p.digest for p in parts))
+    layouts = slots.assign(layout=0)[["layout", "domain", "slot"]]
+    return Corpus("own", family="pairs", turns=turns, layouts=layouts, source=source)
+
+
+def _set_ontology(
+    counts: dict[Callable, pd.DataFrame], protocol: Protocol, gold: Corpus, coverage: Coverage
+) -> None:
+    """Set the size of the ontology: slot accuracy divides by it, and no piece knows it."""
+    if count_slot_errors in counts and protocol.compare != "annotated-slots":
+        frame = counts[count_slot_errors]
+        turns = coverage.turns.groupby("dialogue_id").size()
+        frame["ontology_slots"] = (turns.reindex(frame.index) * ontology_size(gold)).astype(float)
