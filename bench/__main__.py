@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("importing", "reading", "bleu", "states", "intervals", "task")
+NAMES = ("importing", "reading", "bleu", "states", "intervals", "task", "growth")
 
 
 def main(names: list[str]) -> int:

@@ -23,6 +23,7 @@ _HOMES = {
     "predictions.writers": ["convert", "save_predictions"],
     "tables": ["Corpus", "Predictions", "as_predictions", "table"],
     "protocols": ["PROTOCOLS", "Protocol", "protocols_table"],
+    "scale": ["score_in_pieces"],
     "scoring": ["Scores", "score"],
     "comparison": ["Comparison", "compare"],
     "results_store": ["read_results"],
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from .predictions.writers import convert, save_predictions
     from .protocols import PROTOCOLS, Protocol, protocols_table
     from .results_store import read_results
+    from .scale import score_in_pieces
     from .scoring import Scores, score
     from .tables import Corpus, Predictions, as_predictions, table
 

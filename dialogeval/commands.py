@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from .protocols import Protocol
     from .scoring import Scores
 
-__all__ = [
-    "run_compare",
-    "run_convert",
-    "run_corpora",
-    "run_fetch",
-    "run_protocols",
-    "run_report_command",
-    "run_score",
-]
-
 
 def _print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))

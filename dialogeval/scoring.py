@@ -30,7 +30,7 @@ from .tables import Corpus, Predictions, as_predictions
 if TYPE_CHECKING:
     from .alignment import Alignment
 
-__all__ = ["Scores", "check_numbers", "chosen_protocol", "score"]
+__all__ = ["Scores", "check_numbers", "chosen_protocol", "not_kept", "score"]
 
 #: Defaults of the intervals; both stand in the signature.
 RESAMPLES, SEED = 1000, 12345
@@ -75,6 +75,8 @@ class Scores:
     @property
     def pair(self) -> Any:
         """The one pair of a protocol that scores states or texts, not both."""
+        if not self.pairs:
+            raise not_kept()
         if len(self.pairs) != 1:
             keys = " and ".join(map(repr, self.pairs))
             raise UsageError(
@@ -109,7 +111,7 @@ class Scores:
         from . import breakdowns
 
         if not self.pairs:
-            self.pairs["turns"]  # scores of a file read in pieces say why there are none
+            raise not_kept()
         return breakdowns.breakdown(self, by, training=training)
 
     def metric_signature(self, key: str) -> str:
@@ -188,6 +190,18 @@ class Scores:
             + f"<p><code>{html.escape(self.signature)}</code></p>"
             + (f"<ul>{notes}</ul>" if notes else "")
         )
+
+
+def not_kept() -> UsageError:
+    """Return the error for who looks for the turns of a file that was read in pieces.
+
+    Examples
+    --------
+    >>> not_kept().mend
+    'score it, or a part of it, with score()'
+    """
+    problem = "the scores of a file that was read in pieces keep no turns to look at"
+    return UsageError(problem, mend="score it, or a part of it, with score()")
 
 
 def _cell(row: pd.Series) -> str:

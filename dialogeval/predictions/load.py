@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import DataFileError, DialogevalError, PredictionError, UnknownNameError, UsageError, show
-from ..files import MAX_BYTES, collection_paused, parse_json, read_bytes, read_json_lines
+from ..files import collection_paused, parquet_table, parse_json, read_bytes, read_json_lines
 from ..locate import locate_predictions
 from ..tables import Predictions
 from .cells import build
@@ -103,7 +103,7 @@ def load_predictions(
 
 
 def read_predictions(
-    data: bytes, file: str, format: str | None = None, name: str | None = None, first: int = 1
+    data: bytes, file: str, format: str | None = None, name: str | None = None, first: int | None = None
 ) -> Predictions:
     """Read predictions from bytes: a whole file, or a piece of one in the same format.
 
@@ -115,8 +115,8 @@ def read_predictions(
         Name for messages.
     format, name : str, optional
         As for `load_predictions`.
-    first : int, default=1
-        Number of the first line or row of a piece, for messages.
+    first : int, optional
+        Of a piece of JSON lines or Parquet: the number of its first line or row in the file.
 
     Returns
     -------
@@ -249,20 +249,20 @@ def _outline(value: Any) -> str:
     return show(value)
 
 
-def _parse(data: bytes, file: str, start: int = 1) -> Content:
+def _parse(data: bytes, file: str, start: int | None = None) -> Content:
     """Tell JSON, JSON lines, CSV and Parquet apart from their first bytes, and parse."""
     if data[:4] == b"PAR1":
-        return _tabular(data, file, _parquet, start)
+        return _tabular(data, file, parquet_table, start or 1)
     text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     first, _, rest = text.partition(b"\n")
-    if text[:1] == b"{" and rest.strip() and _is_object(first):
-        return Content(file, rows=list(read_json_lines(data, file, surrogates="keep", first=start)))
+    if start is not None or (text[:1] == b"{" and rest.strip() and _is_object(first)):
+        return Content(file, rows=list(read_json_lines(data, file, surrogates="keep", first=start or 1)))
     if text[:1] not in b"{[" and (b"dialogue_id" in first or b"," in first):
         return _tabular(data, file, _csv)
     # Half a surrogate pair is left in: what reads the field says of which dialogue and turn it is.
     document = parse_json(data, file, surrogates="keep")
     if isinstance(document, dict) and {"dialogue_id", "turn"} <= document.keys():
-        return Content(file, rows=[(start, document)])
+        return Content(file, rows=[(1, document)])
     if not (isinstance(document, list) and document and isinstance(document[0], dict)):
         return Content(file, document=document)
     if not {"dialogue_id", "turn"} <= document[0].keys():
@@ -290,7 +290,7 @@ def _tabular(data: bytes, file: str, parse: Any, start: int = 1) -> Content:
         rows = frame.to_pylist() if len(set(names)) == len(names) else []
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         # Beside its own exceptions pyarrow lets those of Python escape: dates past the calendar, wrong UTF-8.
-        what = "Parquet" if parse is _parquet else "CSV"
+        what = "Parquet" if parse is parquet_table else "CSV"
         line = next(iter(str(error).splitlines()), type(error).__name__)
         raise DataFileError(f"broken {what} ({line[:300]})", file=file) from None
     if len(names) == 1 and any(mark in names[0] for mark in ";\t|^"):
@@ -306,17 +306,6 @@ def _tabular(data: bytes, file: str, parse: Any, start: int = 1) -> Content:
             f"column {twice or repr(twice)} stands twice", file=file, mend="keep one of them"
         )
     return Content(file, rows=list(enumerate(rows, start=start)), unit="row")
-
-
-def _parquet(data: bytes, file: str) -> Any:
-    from pyarrow import parquet
-
-    about = parquet.read_metadata(io.BytesIO(data))
-    size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-    if size > MAX_BYTES or about.num_rows * about.num_columns > MAX_BYTES // 8:
-        problem = f"unpacks to {size:,} bytes in {about.num_rows:,} rows, past the limit"
-        raise DataFileError(problem, file=file, mend="split the file")
-    return parquet.read_table(io.BytesIO(data))
 
 
 def _csv(data: bytes, file: str) -> Any:

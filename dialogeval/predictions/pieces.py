@@ -39,12 +39,15 @@ class Piece:
         From 0, in the order of the file.
     first : int
         Line or row of the file that the piece begins with, from 1.
+    rows : int
+        Lines or rows that it holds.
     data : bytes
         JSON lines or a Parquet file.
     """
 
     number: int
     first: int
+    rows: int
     data: bytes
 
 
@@ -76,8 +79,8 @@ def pieces_of(path: str | os.PathLike[str], turns_at_once: int) -> Iterator[Piec
     >>> file = Path(tempfile.mkdtemp(), "mine.jsonl")
     >>> rows = [("a", 0), ("a", 1), ("b", 0)]
     >>> _ = file.write_text("".join(f'{{"dialogue_id": "{d}", "turn": {t}}}\\n' for d, t in rows))
-    >>> [(piece.first, len(piece.data)) for piece in pieces_of(file, 1)]
-    [(1, 64), (3, 32)]
+    >>> [(piece.first, piece.rows) for piece in pieces_of(file, 1)]
+    [(1, 2), (3, 1)]
     """
     if not isinstance(turns_at_once, int) or isinstance(turns_at_once, bool) or turns_at_once < 1:
         raise UsageError("turns_at_once", expected="a whole number from 1", got=show(turns_at_once))
@@ -87,9 +90,9 @@ def pieces_of(path: str | os.PathLike[str], turns_at_once: int) -> Iterator[Piec
             _parquet(stream, path, turns_at_once) if head == b"PAR1" else _lines(stream, path, turns_at_once)
         )
         empty = True
-        for number, (first, data) in enumerate(parts):
+        for number, (first, rows, data) in enumerate(parts):
             empty = False
-            yield Piece(number, first, data)
+            yield Piece(number, first, rows, data)
         if empty:
             raise DataFileError("is empty", file=path)
 
@@ -162,7 +165,7 @@ class _Limited(io.RawIOBase):
 
 def _lines(
     stream: IO[bytes], path: str | os.PathLike[str], turns_at_once: int
-) -> Iterator[tuple[int, bytes]]:
+) -> Iterator[tuple[int, int, bytes]]:
     """Cut JSON lines where the dialogue changes."""
     lines: list[bytes] = []
     first, last, known = 1, None, False
@@ -170,14 +173,14 @@ def _lines(
         if not known and line.strip():
             _require_lines(line, path)
             known = True
-        if len(lines) >= turns_at_once:
+        if known and len(lines) >= turns_at_once:
             last = _dialogue_of(lines[-1]) if last is None else last
             if last is None or _dialogue_of(line) != last:
-                yield first, b"".join(lines)
+                yield first, len(lines), b"".join(lines)
                 first, lines, last = first + len(lines), [], None
         lines.append(line)
     if known:
-        yield first, b"".join(lines)
+        yield first, len(lines), b"".join(lines)
 
 
 def _short_lines(stream: IO[bytes], path: str | os.PathLike[str]) -> Iterator[bytes]:
@@ -217,7 +220,7 @@ def _dialogue_of(line: bytes) -> Any:
 
 def _parquet(
     stream: IO[bytes], path: str | os.PathLike[str], turns_at_once: int
-) -> Iterator[tuple[int, bytes]]:
+) -> Iterator[tuple[int, int, bytes]]:
     """Cut a Parquet file where the dialogue changes."""
     import pyarrow
 
@@ -228,12 +231,12 @@ def _parquet(
         # Of the last dialogue more may follow: its rows wait for the next batch.
         keep = next((i for i in range(len(ids), 0, -1) if ids[i - 1] != ids[-1]), 0)
         if keep >= turns_at_once:
-            yield first, _written(table.slice(0, keep))
+            yield first, keep, _written(table.slice(0, keep))
             first += keep
             table = table.slice(keep)
         held = table
     if held is not None and len(held):
-        yield first, _written(held)
+        yield first, len(held), _written(held)
 
 
 def _batches(stream: IO[bytes], path: str | os.PathLike[str], rows: int) -> Iterator[Any]:

@@ -11,15 +11,15 @@ import gzip
 import io
 import os
 import zipfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pandas as pd
 
-from ..exceptions import DataFileError, UnknownNameError, UsageError
+from ..exceptions import UnknownNameError, UsageError
 from ..tables import Predictions
+from ..writing import write_whole
 from .documents import document
 from .load import FORMATS, load_predictions
 
@@ -95,8 +95,7 @@ def save_predictions(predictions: Predictions, path: str | os.PathLike[str], for
             f"format {format} cannot hold all of {predictions.name}: it would lose {', '.join(missing)}",
             mend="choose another format",
         )
-    _write(path, _compress(_encode(document(predictions, format), format, ending), path))
-    return path
+    return write_whole(path, _compress(_encode(document(predictions, format), format, ending), path))
 
 
 def convert(
@@ -243,15 +242,3 @@ def _compress(data: bytes, path: Path) -> bytes:
             archive.writestr(member, data)
         return buffer.getvalue()
     return data
-
-
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    except OSError as error:
-        raise DataFileError(f"cannot be written ({error.strerror or error})", file=path) from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink()

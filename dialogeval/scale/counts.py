@@ -140,7 +140,7 @@ def count_piece(plan: Plan, piece: Piece) -> Counts:
     Examples
     --------
     >>> row = b'{"dialogue_id": "a", "turn": 0, "gold": {}, "pred": {}}'
-    >>> counts = count_piece(Plan("mine.jsonl"), Piece(0, 1, row))
+    >>> counts = count_piece(Plan("mine.jsonl"), Piece(0, 1, 1, row))
     >>> counts.protocol.name, len(counts.turns)
     ('lin2021', 1)
     """

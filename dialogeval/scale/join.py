@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..counting import value_table
 from ..coverage import Coverage, match_turns
-from ..exceptions import PredictionError, UsageError, printable
+from ..exceptions import PredictionError, printable
 from ..golds import ontology_size
 from ..metrics import Metric
 from ..metrics.pairs import TextPair
@@ -22,7 +22,7 @@ from ..metrics.slots import count_slot_errors
 from ..predictions.cells import fingerprint
 from ..protocols import Protocol
 from ..remarks import all_lines
-from ..scoring import Scores
+from ..scoring import Scores, not_kept
 from ..signature import signature
 from ..tables import Corpus, Predictions, Source
 from .counts import Counts, Plan, counting_functions
@@ -34,10 +34,7 @@ class _NotKept(dict[str, Any]):
     """What a file read in pieces was compared with is gone once it is counted; asking for it says so."""
 
     def __missing__(self, task: str) -> Any:
-        raise UsageError(
-            "the scores of a file that was read in pieces keep no turns to look at",
-            mend="score it, or a part of it, with score()",
-        )
+        raise not_kept()
 
 
 class Seen:
@@ -118,7 +115,7 @@ def join_counts(plan: Plan, parts: Iterable[Counts], resamples: int, seed: int) 
     >>> from .counts import count_piece
     >>> row = '{"dialogue_id": "%s", "turn": 0, "gold": {}, "pred": {}}'
     >>> plan = Plan("mine.jsonl")
-    >>> parts = [count_piece(plan, Piece(i, i + 1, (row % i).encode())) for i in (1, 0)]
+    >>> parts = [count_piece(plan, Piece(i, i + 1, 1, (row % i).encode())) for i in (1, 0)]
     >>> join_counts(plan, parts, 0, 1)["joint_goal_accuracy"]
     1.0
     """

@@ -9,10 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..predictions.load import system_name
+from ..files import read_json_lines
+from ..predictions.formats import Content
+from ..predictions.load import recognize, system_name
 from ..predictions.pieces import Piece, pieces_of
 from ..protocols import Protocol, find_protocol
 from ..scoring import RESAMPLES, SEED, Scores, check_numbers
@@ -100,21 +104,34 @@ def score_in_pieces(
         gold = load_corpus(gold, split, home=home)
     if isinstance(alignment, (str, os.PathLike)):
         alignment = load_alignment(alignment)
+    pieces = pieces_of(path, turns_at_once)
+    first = next(pieces)
     plan = Plan(
         str(path),
         GoldSlices(gold) if gold is not None else None,
         protocol,
         alignment,
         missing,
-        format,
+        format or _format_of(first, str(path)),
         name or system_name(Path(path).name),
     )
     seen, parts = Seen(plan.file), []
-    for counts in _counted(plan, pieces_of(path, turns_at_once), dask):
+    for counts in _counted(plan, chain([first], pieces), dask):
         seen.add(counts)
         parts.append(counts)
     parts += _unanswered(plan, parts, seen)
     return join_counts(plan, parts, resamples, seed)
+
+
+def _format_of(piece: Piece, file: str) -> str:
+    """Recognise the format by the first turn, so that a later one that breaks it is named."""
+    if piece.data[:4] == b"PAR1":
+        from pyarrow import parquet
+
+        row: dict[str, Any] = dict.fromkeys(parquet.read_schema(BytesIO(piece.data)).names)
+    else:
+        _, row = next(read_json_lines(piece.data, file, surrogates="keep", first=piece.first))
+    return recognize(Content(file, rows=[(piece.first, row)]))
 
 
 def _counted(plan: Plan, pieces: Iterable[Piece], dask: Any) -> Iterator[Counts]:
