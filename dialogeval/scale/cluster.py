@@ -45,7 +45,7 @@ def count_on_cluster(plan: Plan, pieces: Iterable[Piece], dask: Any) -> Iterator
     Raises
     ------
     UsageError
-        Dask is not installed, no scheduler answers, it has no workers, or these have another version.
+        Dask is not installed, no scheduler answers, it has no workers, these have another version or die.
     DialogevalError
         What a worker refused.
 
@@ -59,7 +59,8 @@ def count_on_cluster(plan: Plan, pieces: Iterable[Piece], dask: Any) -> Iterator
     with ExitStack() as stack:
         client = _client(dask, stack)
         workers = _workers(client)
-        from distributed import as_completed
+        from distributed import CancelledError, KilledWorker, as_completed
+        from distributed.comm import CommClosedError
 
         shared = client.scatter(plan, broadcast=True, hash=False)
         waiting = iter(pieces)
@@ -75,6 +76,10 @@ def count_on_cluster(plan: Plan, pieces: Iterable[Piece], dask: Any) -> Iterator
                 future.release()
                 for piece in islice(waiting, 1):
                     running.add(submit(piece))
+        except (KilledWorker, CancelledError, CommClosedError) as error:
+            problem = f"the Dask cluster gave up a piece ({type(error).__name__})"
+            mend = "see the workers' logs; if memory ran out, choose fewer turns at once"
+            raise UsageError(problem, file=plan.file, mend=mend) from None
         finally:
             client.cancel(list(running.futures))
 

@@ -68,8 +68,8 @@ def score_in_pieces(
         Turns of a piece, which bounds the memory of a process.
     dask : str or distributed.Client, optional
         Address of a Dask scheduler (``"tcp://host:8786"``), ``"local"`` for one worker a processor of
-        this machine, or a client. The workers need dialogeval in the same version and no files: pieces
-        are sent to them.
+        this machine (in a script: below ``if __name__ == "__main__":``), or a client. The workers need
+        dialogeval in the same version and no files: pieces are sent to them.
 
     Returns
     -------
