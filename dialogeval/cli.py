@@ -59,11 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["score", "no/such/file.json"])
     2
     """
-    options = build_parser().parse_args(arguments)
     # Asked to stop, we clean up as after Ctrl-C.
     settable = current_thread() is main_thread()
     before = signal.signal(signal.SIGTERM, _stop) if settable else None
     try:
+        options = build_parser().parse_args(arguments)
         options.run(options)
         sys.stdout.flush()
     except DialogevalError as error:
@@ -76,11 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of a pipe (head, less) has gone; what it wanted it has got.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        # Errors of files have become ours where they happen: what is left is standard output, to a full disk.
+        # Errors of files have become ours where they happen; left are standard output and what Python keeps.
         if error.filename is not None or error.errno not in _FULL:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(f"dialogeval: standard output cannot be written ({error.strerror})", file=sys.stderr)
+        print(f"dialogeval: output or temporary files cannot be written ({error.strerror})", file=sys.stderr)
         return 2
     finally:
         if settable:
@@ -181,7 +181,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "report",
         metavar="REPORT",
-        help="state_tracking, generation, leaderboard, transfer, or the path of a notebook",
+        help="state_tracking, generation, leaderboard, transfer, scale, or the path of a notebook",
     )
     sub.add_argument(
         "--predictions",

@@ -1,7 +1,8 @@
 """One notebook run by papermill: cell by cell, quietly, with one clear line where it fails.
 
 In: a notebook, where to put the executed one, the values of its parameters. Out: the executed notebook
-on disk, also when a cell fails; a call after each cell for whoever shows progress.
+on disk, also when a cell fails; a call after each cell for whoever shows progress. While it runs, the file
+holds the cells so far: whoever wants a whole one only runs it where nobody looks.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ from typing import Any
 from . import exceptions
 from .exceptions import DialogevalError, ReportError
 
-__all__ = ["count_cells", "execute_notebook"]
+__all__ = ["CellFailed", "count_cells", "execute_notebook"]
 
 #: Called after every cell.
 AfterCell = Callable[[], None]
+
+
+class CellFailed(ReportError):
+    """A cell failed: the notebook up to there is on disk."""
 
 
 def count_cells(path: str | os.PathLike[str]) -> int:
@@ -36,7 +41,9 @@ def count_cells(path: str | os.PathLike[str]) -> int:
     return len(nbformat.read(path, as_version=4).cells) + 1
 
 
-def execute_notebook(path: Path, target: Path, values: dict[str, Any], after_cell: AfterCell) -> None:
+def execute_notebook(
+    path: Path, target: Path, values: dict[str, Any], after_cell: AfterCell, kept: Path | None = None
+) -> None:
     """Run a notebook with papermill and write the executed one.
 
     Parameters
@@ -45,11 +52,15 @@ def execute_notebook(path: Path, target: Path, values: dict[str, Any], after_cel
     values : dict
         Parameters.
     after_cell : callable
+    kept : pathlib.Path, optional
+        Where whoever calls will put the notebook, for the message; ``target`` by default.
 
     Raises
     ------
+    CellFailed
+        The input was refused, or a cell is wrong; what was executed is written.
     ReportError
-        A cell failed, or the notebook cannot be written; what was executed is kept.
+        The notebook, or what it writes, cannot be written.
 
     Examples
     --------
@@ -78,17 +89,20 @@ def execute_notebook(path: Path, target: Path, values: dict[str, Any], after_cel
                 log_output=False,
                 kernel_name="python3",
                 language="python",
+                # It holds nothing that is still needed, and whoever presses Ctrl-C does not want to wait.
+                shutdown_kernel="immediate",
             )
     except PapermillExecutionError as error:
         kind = getattr(exceptions, error.ename, None)
         if isinstance(kind, type) and issubclass(kind, DialogevalError):
             # Our own refusals are one line that says all: which cell it came from helps nobody.
-            raise ReportError(error.evalue) from None
+            raise (ReportError if kind is ReportError else CellFailed)(error.evalue) from None
         cause = f"{error.ename}: {error.evalue}"
-        mend = f"see {target}"
-        raise ReportError(f"cell {error.cell_index} failed: {cause}", file=path.name, mend=mend) from None
+        mend = f"see {kept or target}"
+        raise CellFailed(f"cell {error.cell_index} failed: {cause}", file=path.name, mend=mend) from None
     except OSError as error:
-        raise ReportError(f"cannot be written ({error.strerror or error})", file=target) from None
+        problem = f"cannot be written ({error.strerror or error})"
+        raise ReportError(problem, file=kept or target, mend="make room, or choose another --out") from None
 
 
 @contextmanager

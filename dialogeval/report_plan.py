@@ -22,7 +22,7 @@ from .resources import resource_dir
 __all__ = ["BETWEEN", "REPORTS", "Run", "check_parameters", "find_report", "plan_report", "read_parameters"]
 
 #: Reports that come with the package: ``report_NAME.ipynb``.
-REPORTS = ("state_tracking", "generation", "leaderboard", "transfer")
+REPORTS = ("state_tracking", "generation", "leaderboard", "transfer", "scale")
 #: Reports that take all given predictions together instead of one after the other.
 TOGETHER = ("leaderboard",)
 #: Between several prediction files in one parameter.
@@ -217,7 +217,7 @@ def _run_name(predictions: str) -> str:
 
 def _check_inputs(notebook: Path, values: Mapping[str, Any]) -> None:
     """Find out before a kernel is started what would stop the report: files and names that do not exist."""
-    from .locate import require_corpus, require_predictions
+    from .locate import require_predictions
     from .protocols import find_protocol
 
     home = values.get("data_home") or None
@@ -228,12 +228,27 @@ def _check_inputs(notebook: Path, values: Mapping[str, Any]) -> None:
         from .transfer import check_inputs
 
         check_inputs(values["corpus"], predictions or "", home, values["split"])
+        if predictions:
+            _check_gold(values, home)
         return
     if predictions and takes_all(notebook):
         from .systems import find_systems
 
         find_systems(predictions, home)
     elif predictions:
-        require_predictions(predictions, home)
+        path = require_predictions(predictions, home)
+        if path.is_dir() and notebook.stem.removeprefix("report_") in REPORTS:
+            mend = "name its files, or run the report leaderboard on the folder"
+            raise DataFileError("is a folder", file=path, expected="a file", mend=mend)
+    _check_gold(values, home)
+
+
+def _check_gold(values: Mapping[str, Any], home: str | None) -> None:
+    """Refuse a corpus that does not exist, and a split that it lacks or that is not here."""
+    from .corpora.catalog import catalog, split_files
+    from .locate import require_corpus
+
     if corpus := values.get("corpus"):
         require_corpus(corpus)
+        if corpus in catalog() and values.get("split") and catalog()[corpus].family != "predictions":
+            split_files(corpus, values["split"], home)

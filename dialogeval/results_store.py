@@ -17,6 +17,9 @@ import pandas as pd
 
 from . import __version__
 from .exceptions import DataFileError, ReportError
+from .files import raw_bytes
+from .parquet_file import parquet_table
+from .writing import clear_parts, write_whole
 
 __all__ = ["STORE", "append_results", "read_results", "result_rows"]
 
@@ -122,19 +125,14 @@ def append_results(folder: str | os.PathLike[str], rows: pd.DataFrame) -> Path:
 
     store = Path(folder) / STORE
     lock = store.with_name(f".{STORE}.lock")
-    partial = store.with_name(f".{STORE}.{os.getpid()}.part")
     try:
         store.parent.mkdir(parents=True, exist_ok=True)
         # The lock is the system's, so it goes with a process that is killed.
         with portalocker.Lock(lock, mode="a", timeout=PATIENCE):
+            clear_parts(store)
             both = pd.concat([read_results(folder), rows], ignore_index=True) if store.exists() else rows
-            try:
-                both.to_parquet(partial, index=False)
-                with partial.open("rb+") as written:
-                    os.fsync(written.fileno())
-                os.replace(partial, store)
-            finally:
-                partial.unlink(missing_ok=True)
+            # Numbers of months: they must not be lost with the power either.
+            write_whole(store, both.to_parquet(index=False), durable=True, error=ReportError)
     except portalocker.LockException:
         raise ReportError(
             "is held by another report", file=store, mend="try again when that one is done"
@@ -181,16 +179,17 @@ def read_results(folder: str | os.PathLike[str]) -> pd.DataFrame:
         raise DataFileError("no such file", file=store, mend="run a report with this folder as --out first")
     mend = "move it away; the next report starts a new one"
     try:
-        frame = pd.read_parquet(store)
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        # The columns alone: what else the file says of itself (an index, types of pandas) is not ours.
+        table = parquet_table(raw_bytes(store), store)
+        if table.column_names != list(COLUMNS):
+            expected = ", ".join(COLUMNS)
+            got = ", ".join(table.column_names)[:300]
+            raise DataFileError("has other columns", file=store, expected=expected, got=got, mend=mend)
+        frame = table.to_pandas()
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
         raise DataFileError(
             f"is no readable Parquet file ({type(error).__name__})", file=store, mend=mend
         ) from None
-    if list(frame.columns) != list(COLUMNS):
-        expected = ", ".join(COLUMNS)
-        raise DataFileError(
-            "has other columns", file=store, expected=expected, got=", ".join(map(str, frame)), mend=mend
-        )
     try:
         return frame.astype(COLUMNS)
     except (ValueError, TypeError) as error:

@@ -231,9 +231,11 @@ def test_out_that_is_a_file(tmp_path: Path) -> None:
 
 def test_write_outputs(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": ['x,"y"\n', "ö"]})
-    assert write_outputs(str(tmp_path), {"m": 1}, t=frame) == ["metrics.json", "t.csv"]
+    names = ["metrics.json", "environment.json", "t.csv"]
+    assert write_outputs(str(tmp_path), {"m": 1}, t=frame) == names
     assert pd.read_csv(tmp_path / "t.csv")["a"].tolist() == frame["a"].tolist()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["metrics.json", "t.csv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(names)
+    assert json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8")) == {"m": 1}
 
 
 def test_predictions_are_found_by_path_and_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ import pandas as pd
 
 from ..exceptions import AlignmentError, DataFileError, UsageError
 from ..files import read_bytes
+from ..writing import write_all
 from .converters import TABLE_KINDS, Pairs
 from .rules import COLUMNS, check_pairs, check_rows
 from .table import Alignment, Hop
@@ -169,6 +170,8 @@ def save_alignment(alignment: Alignment, path: str | os.PathLike[str]) -> Path:
     ------
     UsageError
         A composed alignment, or a path with another ending.
+    DataFileError
+        It cannot be written; what was there before is as it was.
 
     Examples
     --------
@@ -185,12 +188,24 @@ def save_alignment(alignment: Alignment, path: str | os.PathLike[str]) -> Path:
         mend = "save each step of a composed alignment by itself"
         raise UsageError("cannot save", expected="an alignment of one step and a .csv", got=got, mend=mend)
     hop = alignment.hops[0]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    hop.rows.to_csv(path, index=False, lineterminator="\n", encoding="utf-8")
+    contents = {}
     for name, pairs in hop.values.items():
-        (path.parent / "values").mkdir(exist_ok=True)
         frame = pd.DataFrame(pairs, columns=["value", "target_value"])
-        frame.to_csv(
-            path.parent / "values" / f"{name}.csv", index=False, lineterminator="\n", encoding="utf-8"
-        )
+        contents[path.parent / "values" / f"{name}.csv"] = _as_csv(frame)
+    # Last, so that an alignment that is there has its tables.
+    contents[path] = _as_csv(hop.rows)
+    try:
+        for folder in {file.parent for file in contents}:
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror or error})"
+        raise DataFileError(problem, file=path, mend="choose another folder") from None
+    write_all(contents)
     return path
+
+
+def _as_csv(frame: pd.DataFrame) -> str:
+    # A carriage return alone is written without quotation marks, and would end the line.
+    if any(frame[column].str.contains("\r", regex=False).any() for column in frame):
+        return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    return frame.to_csv(index=False, lineterminator="\n")

@@ -29,6 +29,7 @@ __all__ = [
     "file_entry",
     "file_url",
     "local_file",
+    "split_files",
     "split_parts",
 ]
 
@@ -37,6 +38,8 @@ CONTENT_URL = "https://raw.githubusercontent.com"
 #: Environment variable that names the folder of the user's data.
 HOME_VARIABLE = "DIALOGEVAL_DATA"
 _SAMPLE = "sample/"
+#: Other names of splits.
+SPLITS = {"validation": "val", "dev": "val", "valid": "val"}
 
 
 def corpus_entry(name: str) -> CorpusEntry:
@@ -116,9 +119,47 @@ def split_parts(name: str, split: str) -> tuple[str, ...]:
     ('dev/001', 'dev/002')
     """
     entry = corpus_entry(name)
+    split = SPLITS.get(split, split)
     if split not in entry.splits:
         raise UnknownNameError(f"split of {name}", split, entry.splits)
     return tuple(part for part, file in entry.files.items() if file.split == split)
+
+
+def split_files(name: str, split: str, home: str | os.PathLike[str] | None = None) -> dict[str, Path]:
+    """Return the files of a split that is here, by part.
+
+    Parameters
+    ----------
+    name, split : str
+    home : path-like, optional
+        As `data_home` takes it.
+
+    Returns
+    -------
+    dict of str to pathlib.Path
+
+    Raises
+    ------
+    UnknownNameError
+        No such corpus or split.
+    DataFileError
+        A file is missing; the message names ``dialogeval fetch``.
+
+    Examples
+    --------
+    >>> split_files("crosswoz", "test", "nowhere")
+    Traceback (most recent call last):
+    ...
+    dialogeval.exceptions.DataFileError: nowhere/crosswoz/test.json.zip: corpus crosswoz is not here (split test); ...
+    """
+    found = {part: local_file(name, part, home) for part in split_parts(name, split)}
+    for path in found.values():
+        if not path.exists():
+            fetched = (
+                "install dialogeval again" if name.startswith(_SAMPLE) else f"run: dialogeval fetch {name}"
+            )
+            raise DataFileError(f"corpus {name} is not here (split {split})", file=path, mend=fetched)
+    return found
 
 
 def data_home(path: str | os.PathLike[str] | None = None) -> Path:

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pandas as pd
 
 from ..exceptions import FetchError, UnknownNameError, UsageError
+from ..writing import move_whole, part_beside
 from .catalog import CONTENT_URL, FileEntry, corpus_entry, data_home, file_url, local_file
 
 __all__ = ["fetch", "git_blob_id", "is_intact"]
@@ -184,14 +184,12 @@ def _fetch_file(file: FileEntry, place: Path, base_url: str, progress: str, time
             f"cannot be written ({reason})", file=place, mend="choose another data home"
         ) from None
     kept = "; the file that was there does not match its checksum and was kept" if existed else ""
-    # In the same folder, so that the last step is a rename within one file system; with a name of its
-    # own, so that two runs at once do not write into each other's file.
-    temporary = place.with_name(f".{place.name}.{uuid4().hex[:12]}.part")
+    temporary = part_beside(place)
     url = file_url(file, base_url)
     try:
         _download(file, url, temporary, progress, timeout, kept)
         _check(file, temporary, url, kept)
-        temporary.replace(place)
+        move_whole(temporary, place)
     except OSError as error:
         reason = error.strerror or error
         raise FetchError(

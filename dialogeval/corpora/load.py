@@ -26,7 +26,6 @@ _READERS = {"multiwoz": multiwoz, "crosswoz": crosswoz, "schema_guided": schema_
 _SIDE_FILES = ("ontology", "schema", "dialog_acts")
 #: Beginnings of the names of files that an official archive is read from.
 _OFFICIAL = ("data.json", "dialogues.json", "ontology.json", "testListFile", "valListFile")
-_SPLITS = {"validation": "val", "dev": "val", "valid": "val"}
 
 
 def load_corpus(
@@ -71,7 +70,7 @@ def load_corpus(
     """
     if not isinstance(name_or_path, (str, os.PathLike)):
         raise UsageError("corpus", expected="a name or a path", got=show(name_or_path))
-    split = _SPLITS.get(split, split)
+    split = catalog.SPLITS.get(split, split)
     if gold not in crosswoz.GOLDS:
         raise UnknownNameError("gold state", gold, crosswoz.GOLDS)
     name = str(name_or_path)
@@ -93,15 +92,7 @@ def _load_known(name: str, split: str, home: str | os.PathLike[str] | None, gold
     raws: list[Any] = []
     digest, notes = hashlib.sha256(), []
     first = None
-    for part in catalog.split_parts(name, split):
-        path = catalog.local_file(name, part, home)
-        if not path.exists():
-            mend = (
-                f"run: dialogeval fetch {name}"
-                if not name.startswith("sample/")
-                else "install dialogeval again"
-            )
-            raise DataFileError(f"corpus {name} is not here (split {split})", file=path, mend=mend)
+    for part, path in catalog.split_files(name, split, home).items():
         data = raw_bytes(path)
         sha = hashlib.sha256(data).hexdigest()
         expected = entry.files[part].sha256
@@ -306,4 +297,4 @@ def _language(raw: Any) -> str:
 
 def _split_of(path: Path) -> str:
     stem = path.name.split(".")[0].lower()
-    return _SPLITS.get(stem, stem) if stem in ("train", "test", "val", *_SPLITS) else "all"
+    return catalog.SPLITS.get(stem, stem) if stem in ("train", "test", "val", *catalog.SPLITS) else "all"

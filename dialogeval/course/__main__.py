@@ -27,6 +27,12 @@ def main() -> int:
     except DialogevalError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except OSError as error:
+        print(f"error: {arguments.out}: cannot be written ({error.strerror or error})", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return 130
     return 0
 
 

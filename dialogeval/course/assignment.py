@@ -17,6 +17,7 @@ from typing import Any
 
 from ..exceptions import DataFileError
 from ..resources import resource_dir
+from ..writing import write_all
 
 __all__ = [
     "Exercise",
@@ -288,19 +289,21 @@ def write_assignment(out: Path) -> list[str]:
     """
     import nbformat
 
-    said = []
+    said: list[str] = []
+    contents: dict[Path, str] = {}
     for path in lesson_files():
         lesson = read_lesson(path)
         instructor = instructor_version(lesson, path.name)
         for kind, made in (("source", instructor), ("release", student_version(instructor))):
-            target = out / kind / path.stem / path.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            nbformat.write(made, target)
+            contents[out / kind / path.stem / path.name] = nbformat.writes(made) + "\n"
         found = exercises_of(lesson, path.name)
         in_words = [str(exercise.number) for exercise in found if not exercise.solution]
         note = f" (solution in words, not in code: {', '.join(in_words)})" if in_words else ""
         said.append(f"{out / 'release' / path.stem}: {len(found)} exercises{note}")
-    (out / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
+    contents[out / "nbgrader_config.py"] = CONFIG
+    for target in contents:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    write_all(contents)
     return [
         *said,
         f"instructors' versions: {out / 'source'}; settings for nbgrader: {out / 'nbgrader_config.py'}",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import UsageError
+from ..writing import write_whole
 from .assignment import exercises_of, lesson_files, without_solutions
 
 __all__ = ["slide_deck"]
@@ -142,6 +143,5 @@ def write_slides(out: Path) -> list[str]:
         deck = slide_deck(nbformat.read(path, as_version=4))
         body, _ = exporter.from_notebook_node(deck, resources={"metadata": {"name": path.stem}})
         target = out / f"{path.stem}.slides.html"
-        target.write_text(body, encoding="utf-8")
-        written.append(str(target))
+        written.append(str(write_whole(target, body)))
     return written
