@@ -10,15 +10,18 @@ export JUPYTER_PLATFORM_DIRS := 1
 unexport JPY_SESSION_NAME
 
 .PHONY: help report test test-long lint types unit nbval bench lab notebooks sample assignment slides site clean
-.PHONY: test-browser chromium
+.PHONY: test-browser chromium fuzz ready coverage mutants
 
 help:
 	@echo "make report   set up, run both report notebooks on the sample corpora, say where they are"
 	@echo "make test     set up, lint, type-check, run all tests and compare all notebooks"
 	@echo "make test-browser  JupyterLab and the website in a real browser (Chromium, found or installed)"
+	@echo "make coverage  branch coverage of the package by the unit tests"
 	@echo "make lint     ruff (code and notebooks) and mypy"
 	@echo "make bench    speed ratios against peers"
 	@echo "make test-long  lessons and reports on the real corpora, some minutes"
+	@echo "make fuzz     broken files for every reader, 5 minutes each; READERS=\"pairs csv\" SECONDS=60"
+	@echo "make mutants  small faults in the scores, one at a time: do the tests notice? (half an hour; ARGS=\"--module goal\")"
 	@echo "make lab      JupyterLab on notebooks/00_start_here.ipynb"
 	@echo "make notebooks  execute all notebooks in place"
 	@echo "make sample   generate data/sample again"
@@ -27,12 +30,20 @@ help:
 	@echo "make site     the website: build/site/html/index.html"
 	@echo "make clean    remove what the other jobs made"
 
-$(VENV)/run.stamp: pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: pyproject.toml | $(BIN)/python
 	@echo "installing dialogeval into $(VENV) (a minute or two, once)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
+
+# All that the tests need in one call of pip: five calls resolve, and build the package, five times.
+ready: pyproject.toml | $(BIN)/python
+	@echo "installing dialogeval and what all tests need into $(VENV) (a minute or two, once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,site,browser]'
+	@touch $(VENV)/run.stamp $(VENV)/test.stamp $(VENV)/site.stamp $(VENV)/browser.stamp
 
 $(VENV)/test.stamp: $(VENV)/run.stamp
 	@echo "installing the test tools into $(VENV) (a minute, once)"
@@ -54,6 +65,17 @@ $(VENV)/browser.stamp: $(VENV)/test.stamp $(VENV)/site.stamp
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
 	@touch $@
 
+$(VENV)/fuzz.stamp: $(VENV)/run.stamp
+	@echo "installing atheris into $(VENV) (seconds, once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary=atheris --editable '.[fuzz]' \
+		|| { echo "make fuzz: no wheel of atheris 3 for $$($(BIN)/python -V) on this system" >&2; exit 1; }
+	@touch $@
+
+$(VENV)/coverage.stamp: $(VENV)/run.stamp
+	@echo "installing pytest-cov into $(VENV) (seconds, once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pytest-cov>=7.0'
+	@touch $@
+
 report: $(VENV)/run.stamp
 	@echo "state tracking, CrossWOZ-en sample:"
 	@$(BIN)/dialogeval report state_tracking --out reports
@@ -70,6 +92,12 @@ lint: $(VENV)/test.stamp
 unit: $(VENV)/test.stamp
 	$(BIN)/pytest -n 2 --dist worksteal
 
+# Processes that tests start are measured as well: commands, and kernels.
+coverage: export COVERAGE_FILE := $(CURDIR)/build/coverage/data
+coverage: $(VENV)/test.stamp $(VENV)/coverage.stamp
+	@rm -rf build/coverage && mkdir -p build/coverage
+	$(BIN)/pytest -n 2 --dist worksteal --cov dialogeval --cov-config tests/coverage.ini
+
 nbval: $(VENV)/test.stamp
 	$(BIN)/pytest -n 2 --dist loadfile -p no:doctest -c notebooks/nbval.ini --rootdir notebooks --nbval $(NOTEBOOKS)
 
@@ -83,6 +111,14 @@ test-browser: chromium $(VENV)/browser.stamp site
 
 test-long: $(VENV)/test.stamp
 	$(BIN)/pytest -n 2 tests/long
+
+SECONDS ?= 300
+
+fuzz: $(VENV)/fuzz.stamp
+	@PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(READERS)
+
+mutants: $(VENV)/test.stamp
+	PYTHONPATH=tests $(BIN)/python -m mutants $(ARGS)
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m bench

@@ -18,10 +18,10 @@ import numpy as np
 import pandas as pd
 
 import dialogeval as de
+from dialogeval.counting import value_table
 from dialogeval.metrics import Metric
 from dialogeval.metrics.pairs import TextPair
 from dialogeval.resampling import all_dialogue_sums
-from dialogeval.counting import value_table
 from dialogeval.significance import paired_bootstrap
 
 from .bleu import read_pairs

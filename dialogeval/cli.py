@@ -26,11 +26,10 @@ from .commands import (
     run_score,
 )
 from .exceptions import DialogevalError
+from .writing import NO_ROOM
 
 __all__ = ["main"]
 
-#: What the system says when there is no room.
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _EPILOG = "A score is a number plus a definition: every result carries its protocol and signature."
 
 
@@ -77,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         # Errors of files have become ours where they happen; left are standard output and what Python keeps.
-        if error.filename is not None or error.errno not in _FULL:
+        if error.filename is not None or error.errno not in (*NO_ROOM, errno.EIO):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         print(f"dialogeval: output or temporary files cannot be written ({error.strerror})", file=sys.stderr)

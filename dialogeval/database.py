@@ -36,6 +36,8 @@ FUZZY = frozenset(
 )
 #: Two strings are the same from this partial ratio on.
 THRESHOLD = 90
+#: Fields past which a list of entries is no database; real ones have about fifteen.
+MAX_FIELDS = 200
 #: An entry that does not know a field fits any value of it.
 UNKNOWN = "?"
 
@@ -216,6 +218,9 @@ def database_from_entries(entries: Mapping[str, Any], name: str = "database", ve
             )
             raise CorpusError("", file=file, expected="a list of entries, each an object", got=show(wrong))
         fields = dict.fromkeys(field for row in rows for field in row)
+        if len(fields) > MAX_FIELDS:  # every entry has a cell for every field
+            got = f"{len(fields):,} in {len(rows):,} entries"
+            raise CorpusError("", file=file, expected=f"at most {MAX_FIELDS} different fields", got=got)
         columns: dict[str, list[str | None]] = {}
         for written in fields:
             values = [_text(row.get(written)) for row in rows]

@@ -17,6 +17,7 @@ from .tables import Corpus
 
 __all__ = ["compared", "signature"]
 
+
 def compared(pairs: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return what the signature says of each task beside the protocol, by task.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -85,12 +86,20 @@ def table(kind: str, columns: Mapping[str, Sequence[Any]] | Sequence[Sequence[An
     >>> len(table("states"))
     0
     """
-    names = COLUMNS[kind]
+    if not len(columns):
+        return _empty(kind).copy()
     if not isinstance(columns, Mapping):
-        lists: Sequence[Sequence[Any]] = list(zip(*columns, strict=True)) if columns else [()] * len(names)
-        columns = dict(zip(names, lists, strict=True))
-    dtypes = {n: "int64" if n in INTEGERS else "str" for n in names}
-    return pd.DataFrame({n: pd.Series(columns[n], dtype=dtypes[n]) for n in names})
+        columns = dict(zip(COLUMNS[kind], zip(*columns, strict=True), strict=True))
+    return _typed({n: columns[n] for n in COLUMNS[kind]})
+
+
+@cache
+def _empty(kind: str) -> pd.DataFrame:  # made once: every corpus has empty tables
+    return _typed(dict.fromkeys(COLUMNS[kind], ()))
+
+
+def _typed(of: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    return pd.DataFrame({n: pd.Series(v, dtype="int64" if n in INTEGERS else "str") for n, v in of.items()})
 
 
 @dataclass(frozen=True)

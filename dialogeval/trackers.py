@@ -198,10 +198,12 @@ def _dialogues(corpus: Corpus) -> Iterator[list[_Turn]]:
     """Yield the turns of each dialogue in order, with the state and what is new in it."""
     states: dict[tuple[str, int], dict[Slot, str]] = defaultdict(dict)
     columns = ("dialogue_id", "turn", "domain", "slot", "value")
-    for dialogue, turn, domain, slot, value in zip(*(corpus.states[c] for c in columns), strict=True):
+    for dialogue, turn, domain, slot, value in zip(
+        *(corpus.states[c].tolist() for c in columns), strict=True
+    ):
         states[dialogue, turn][domain, slot] = value
     ordered = corpus.turns.sort_values(["dialogue_id", "turn"], kind="stable")
-    rows = zip(*(ordered[c] for c in ("dialogue_id", "turn", "user", "system")), strict=True)
+    rows = zip(*(ordered[c].tolist() for c in ("dialogue_id", "turn", "user", "system")), strict=True)
     for _, group in groupby(rows, key=lambda row: row[0]):
         turns: list[_Turn] = []
         before: dict[Slot, str] = {}

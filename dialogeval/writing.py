@@ -7,6 +7,7 @@ kill leaves what was there before.
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import time
@@ -17,8 +18,10 @@ from uuid import uuid4
 
 from .exceptions import DataFileError, DialogevalError
 
-__all__ = ["clear_parts", "move_whole", "part_beside", "write_all", "write_whole"]
+__all__ = ["NO_ROOM", "clear_parts", "move_whole", "part_beside", "write_all", "write_whole"]
 
+#: What the system says when there is no room.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 #: Seconds after which a part that nobody goes on with is taken for one of a process that was killed.
 ABANDONED = 3600.0
 
@@ -103,9 +106,8 @@ def write_all(
             move_whole(part, path)
     except OSError as problem:
         reason = problem.strerror or problem
-        raise error(
-            f"cannot be written ({reason})", file=path, mend="make room, or choose another place"
-        ) from None
+        mend = "make room, or choose another place" if problem.errno in NO_ROOM else "choose another place"
+        raise error(f"cannot be written ({reason})", file=path, mend=mend) from None
     finally:
         # Also after Ctrl-C: what was not moved into place goes away.
         for part in parts.values():

@@ -26,6 +26,7 @@ from papermill.translators import PythonTranslator
 
 import dialogeval as de
 from dialogeval.cli import main
+from dialogeval.corpora.entries import _read_catalog
 from dialogeval.csv_text import csv_text
 from dialogeval.exceptions import DialogevalError
 from dialogeval.paper_tables import escape_latex, escape_markdown
@@ -34,6 +35,12 @@ from dialogeval.tables import canonical_id
 
 FOLDER = Path(__file__).parent / "bad_inputs"
 CATALOGUE = tomllib.loads((FOLDER / "catalogue.toml").read_text(encoding="utf-8"))["input"]
+READERS = {
+    "predictions": de.load_predictions,
+    "corpus": de.load_corpus,
+    "results": de.read_results,
+    "catalog": _read_catalog,
+}
 #: Stands in an expected line for words of another library, which may change.
 WORDS = "[…]"
 
@@ -51,7 +58,7 @@ def refusal(entry: dict[str, Any], folder: Path) -> str | None:
     try:
         if entry["read"] == "command":
             return command([part.format(file=path, folder=folder) for part in entry["command"]], folder)
-        (de.load_predictions if entry["read"] == "predictions" else de.load_corpus)(path)
+        READERS[entry["read"]](path)
     except DialogevalError as error:
         return str(error).replace(str(path), "{file}")
     return None

@@ -29,7 +29,7 @@ from dialogeval.metrics.text import (
 from dialogeval.metrics.tokens import TOKENIZERS, encode, splitter
 
 # The first example pays for imports, so no example has a deadline.
-relaxed = settings(deadline=None, max_examples=50)
+relaxed = settings(deadline=None, max_examples=30)
 SYSTEMS = ("ubar", "hdsa", "lava")
 # Few different words, so that n-grams match; case, punctuation, Chinese, odd spaces, no word at all.
 WORDS = st.sampled_from(["a", "b", "A", "NAME,", "it's", "3.5", "位于", "é", "hotel.", "\u3000", "", "&lt;"])
@@ -90,9 +90,8 @@ def test_real_systems_equal_the_published_values(real_cases, system):
     assert sacrebleu_score(*lower) == close(expected["sacrebleu_13a_lc"])
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_lists_score_as_tables_do(real_cases, system):
-    pair = read_pair(real_cases, system)
+def test_lists_score_as_tables_do(real_cases):
+    pair = read_pair(real_cases, "hdsa")
     responses, references = list(pair.responses), list(pair.references)
     assert bleu(responses, references) == close(value("bleu_4", pair))
     assert bleu(responses, references, max_order=2) == close(value("bleu_2", pair))
@@ -148,10 +147,11 @@ def test_space_splits_like_str_split_and_codes_keep_equality(texts, more):
 @relaxed
 @given(PAIRS, PAIRS)
 def test_values_of_arrays_of_sums_are_the_single_values(first, second):
-    for key, metric in TEXT_METRICS.items():
-        if metric.resample != "bootstrap":
-            continue
-        sums = [metric.counts(make_pair(p)).sum() for p in (first, second)]
+    metrics = {key: metric for key, metric in TEXT_METRICS.items() if metric.resample == "bootstrap"}
+    pairs = [make_pair(p) for p in (first, second)]
+    counted = {f: [f(pair).sum() for pair in pairs] for f in {m.counts for m in metrics.values()}}
+    for key, metric in metrics.items():
+        sums = counted[metric.counts]
         together = pd.concat(sums, axis=1).T
         arrays = {c: together[c].to_numpy() for c in together}
         assert metric.value(arrays) == pytest.approx([metric.value(s) for s in sums], rel=1e-12), key

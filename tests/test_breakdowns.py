@@ -61,7 +61,7 @@ def text_scores(pairs: list[tuple[str, int, str, str]]) -> Scores:
     return de.score(corpus, system, "lai2019", resamples=0)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(DIALOGUES)
 def test_slots_domains_and_errors_add_up(dialogues: list) -> None:
     scores = state_scores(dialogues)

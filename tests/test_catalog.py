@@ -63,9 +63,9 @@ def test_split_parts():
     assert split_parts("multiwoz22", "test") == ("test/001", "test/002")
     assert len(split_parts("multiwoz22", "train")) == 17
     assert split_parts("multiwoz_zh", "human_val") == ("human_val",)
-    assert split_parts("sample/crosswoz", "val") == ("val",)
-    with pytest.raises(UnknownNameError, match=r"unknown split of crosswoz 'dev': .*known: train, val, test"):
-        split_parts("crosswoz", "dev")
+    assert split_parts("sample/crosswoz", "val") == split_parts("sample/crosswoz", "dev") == ("val",)
+    with pytest.raises(UnknownNameError, match=r"unknown split of crosswoz 'all': .*known: train, val, test"):
+        split_parts("crosswoz", "all")
 
 
 def test_local_names_follow_one_pattern():

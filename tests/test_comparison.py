@@ -72,7 +72,7 @@ def test_randomisation_of_equal_systems_rejects_one_time_in_twenty() -> None:
 
 def test_intervals_cover_where_turns_are_correlated_and_turn_level_ones_do_not() -> None:
     rng = np.random.default_rng(11)
-    runs, truth, inside = 600, 0.5, {"dialogue": 0, "turn": 0}
+    runs, truth, inside = 300, 0.5, {"dialogue": 0, "turn": 0}
     for run in range(runs):
         # Every dialogue has a skill of its own, so its eight turns stand or fall together.
         hits = rng.binomial(8, rng.beta(1, 1, 100)).astype(float)

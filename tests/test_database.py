@@ -220,3 +220,13 @@ def test_real_database(real_data) -> None:
     assert database.notes == ()
     assert load_database(load_corpus("multiwoz21", home=real_data)).version == database.version
     assert len(database.query("restaurant", {"area": "centre", "food": "chinese", "name": "dontcare"})) == 10
+
+
+def test_entries_that_share_no_field_are_no_database():
+    """A table has a cell for every entry and field: its size would be the square of the file's."""
+    rows = [{f"field {i}": "x"} for i in range(201)]
+    with pytest.raises(
+        CorpusError, match=r"^hotel_db\.json: expected at most 200 different fields, got 201 in 201"
+    ):
+        database_from_entries({"hotel": rows})
+    assert len(database_from_entries({"hotel": rows[:200]}).tables["hotel"].columns) == 200

@@ -16,8 +16,8 @@ from dialogeval.metrics.task import TASK_METRICS, task_counts
 from dialogeval.pairing_task import task_pair
 from dialogeval.predictions import load_predictions
 from dialogeval.protocols import PROTOCOLS
-from dialogeval.tables import Corpus, table
 from dialogeval.remarks import all_lines
+from dialogeval.tables import Corpus, table
 
 HOTELS = [
     {"name": "acorn", "area": "north", "stars": "4"},

@@ -14,10 +14,10 @@ from dialogeval.exceptions import DataFileError, UsageError
 from dialogeval.metrics.task import LEADERBOARD, task_counts
 from dialogeval.pairing_task import task_pair
 from dialogeval.protocols import PROTOCOLS
+from dialogeval.remarks import all_lines
 from dialogeval.resources import resource_dir
 from dialogeval.scoring import score
 from dialogeval.tables import Corpus, Predictions, table
-from dialogeval.remarks import all_lines
 
 
 @pytest.fixture(scope="module")

@@ -312,4 +312,6 @@ def map_corpus_states(corpus: Corpus, alignment: Alignment, stage: str = "all") 
         layouts = table("layouts", list(dict.fromkeys(named)))
     old = ("alternatives", "corrections", "goals", "acts", "spans", "bookings", "ontology")
     empty: dict[str, Any] = {kind: table(kind) for kind in old}
-    return replace(corpus, states=mapped[_STATE], layouts=layouts, notes=(*corpus.notes, *note.lines), **empty)
+    return replace(
+        corpus, states=mapped[_STATE], layouts=layouts, notes=(*corpus.notes, *note.lines), **empty
+    )

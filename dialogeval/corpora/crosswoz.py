@@ -179,15 +179,18 @@ def _read_names(
 ) -> None:
     """Apply DSTC9's two rules for names that only the search results hold."""
     nameless = slots.get(name) == ""
+    found = slots.get("selectedResults") or []
+    results = (edited.get(domain) or {}).get("selectedResults") or []
+    if found.__class__ is not list or results.__class__ is not list:
+        raise TypeError("selectedResults")
     if nameless:
-        for value in slots.get("selectedResults") or ():
+        for value in found:
             rows["alternatives"].append((key, turn, domain, name, value))
     changed = before is None or not _same_wishes(slots, before.get(domain) or {})
     if changed:
         offered[domain] = []
     elif nameless and len(offered[domain]) == 1:
         rows["corrections"].append((key, turn, domain, name, offered[domain][0]))
-    results = (edited.get(domain) or {}).get("selectedResults")
     if changed and results:
         offered[domain] = list(results)
 
@@ -227,6 +230,8 @@ def _diagnose(dialogue: Any, original: str, file: str | os.PathLike[str], error:
                 if not isinstance(slots, dict):
                     return fault(f"{state} of {domain}, an object", slots, turn)
                 for slot, value in slots.items():
+                    if slot == "selectedResults" and value and not isinstance(value, list):
+                        return fault(f"a list as {slot} of {domain} in {state}", value, turn)
                     if slot != "selectedResults" and not isinstance(value, str):
                         return fault(f"a string as value of {domain}-{slot} in {state}", value, turn)
     return CorpusError(f"does not follow the CrossWOZ format ({error})", file=file, dialogue=original)

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
+from ..exceptions import DataFileError
 from ..files import parse_json, read_bytes
 
 __all__ = ["CorpusEntry", "FileEntry", "catalog"]
@@ -111,25 +113,28 @@ def catalog() -> Mapping[str, CorpusEntry]:
     >>> list(catalog())[:3]
     ['multiwoz21', 'multiwoz20', 'multiwoz22']
     """
-    return _read_catalog()
+    return _read_catalog(_CATALOG)
 
 
 @cache
-def _read_catalog() -> Mapping[str, CorpusEntry]:
-    raw = parse_json(read_bytes(_CATALOG), _CATALOG)
-    entries = {}
-    for name, given in raw["corpora"].items():
-        files = {
-            part: FileEntry(
-                name, part, licence=raw["licences"].get(f.get("repository"), given["licence"]), **f
-            )
-            for part, f in given["files"].items()
-        }
-        changed = {
-            "splits": tuple(given["splits"]),
-            "reference": raw["references"][given["citation"]],
-            "published": MappingProxyType({s: MappingProxyType(c) for s, c in given["published"].items()}),
-            "files": MappingProxyType(files),
-        }
-        entries[name] = CorpusEntry(name=name, **{**given, **changed})
-    return MappingProxyType(entries)
+def _read_catalog(path: Path) -> Mapping[str, CorpusEntry]:
+    raw = parse_json(read_bytes(path), path)
+    try:
+        return MappingProxyType({name: _entry(name, given, raw) for name, given in raw["corpora"].items()})
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        problem = f"does not hold the catalog ({type(error).__name__}: {error})"
+        raise DataFileError(problem, file=path, mend="install dialogeval again") from None
+
+
+def _entry(name: str, given: dict[str, Any], raw: dict[str, Any]) -> CorpusEntry:
+    files = {
+        part: FileEntry(name, part, licence=raw["licences"].get(f.get("repository"), given["licence"]), **f)
+        for part, f in given["files"].items()
+    }
+    changed = {
+        "splits": tuple(given["splits"]),
+        "reference": raw["references"][given["citation"]],
+        "published": MappingProxyType({s: MappingProxyType(c) for s, c in given["published"].items()}),
+        "files": MappingProxyType(files),
+    }
+    return CorpusEntry(name=name, **{**given, **changed})

@@ -207,7 +207,10 @@ def _read_goal(key: str, goal: dict[str, Any], rows: list[tuple]) -> None:
             continue  # "message" and "topic" hold text and flags, not wishes
         for slot, value in (wanted.get("info") or {}).items():
             rows.append((key, domain, "inform", slot.lower().replace(" ", ""), str(value)))
-        for slot in wanted.get("reqt") or ():
+        asked = wanted.get("reqt") or []
+        if asked.__class__ is not list:  # a string would be taken apart into its letters
+            raise TypeError(f"reqt of {domain} in the goal is no list")
+        for slot in asked:
             rows.append((key, domain, "request", slot.lower(), ""))
         for slot, value in (wanted.get("book") or {}).items():
             if isinstance(value, str):  # "invalid" and "pre_invalid" are switches of the collection

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import DataFileError, DialogevalError, PredictionError, UnknownNameError, UsageError, show
-from ..files import collection_paused, parquet_table, parse_json, read_bytes, read_json_lines
+from ..files import collection_paused, parse_json, read_bytes, read_json_lines
 from ..locate import locate_predictions
+from ..parquet_file import parquet_table
 from ..tables import Predictions
 from .cells import build
 from .formats import READERS, Content
@@ -339,7 +340,13 @@ def _csv(data: bytes, file: str) -> Any:
 
 
 def system_name(file: str) -> str:
-    """Return a file's name without the endings that tell formats, so that ``gpt-3.5.json`` keeps its 5."""
+    """Return a file's name without the endings that tell formats, so that ``gpt-3.5.json`` keeps its 5.
+
+    Examples
+    --------
+    >>> system_name("gpt-3.5.json.gz")
+    'gpt-3.5'
+    """
     name = file
     while "." in name and name.rsplit(".", 1)[1].lower() in _ENDINGS and name.rsplit(".", 1)[0]:
         name = name.rsplit(".", 1)[0]

@@ -18,12 +18,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..exceptions import DataFileError, DialogevalError, UsageError, show
-from ..files import MAX_BYTES, MAX_RATIO, parse_json
+from ..files import MAX_RATIO, parse_json
+from ..parquet_file import ROWS_AT_ONCE, decoded, parquet_source, sized_batches
 
 __all__ = ["LARGE", "Piece", "can_be_cut", "pieces_of"]
 
 #: Bytes past which a line is no line of a turn.
 MAX_LINE = 64 * 1024**2
+#: Bytes past which some thousand rows of Parquet are no turns.
+_MAX_BATCH = 512 * 1024**2
 #: Bytes past which the command line reads a file in pieces by itself.
 LARGE = 256 * 1024**2
 _MEND = "convert it with dialogeval convert --to turns (or --to pairs), or read it whole"
@@ -227,33 +230,33 @@ def _parquet(
     first, held = 1, None
     for batch in _batches(stream, path, turns_at_once):
         table = pyarrow.concat_tables([held, batch]) if held is not None else batch
+        held = table
+        if len(table) < turns_at_once:
+            continue
         ids = table["dialogue_id"].to_pylist()
         # Of the last dialogue more may follow: its rows wait for the next batch.
         keep = next((i for i in range(len(ids), 0, -1) if ids[i - 1] != ids[-1]), 0)
         if keep >= turns_at_once:
             yield first, keep, _written(table.slice(0, keep))
             first += keep
-            table = table.slice(keep)
-        held = table
+            held = table.slice(keep)
     if held is not None and len(held):
         yield first, len(held), _written(held)
 
 
 def _batches(stream: IO[bytes], path: str | os.PathLike[str], rows: int) -> Iterator[Any]:
     import pyarrow
-    from pyarrow import parquet
 
     try:
-        file = parquet.ParquetFile(stream, pre_buffer=False)
-        if "dialogue_id" not in file.schema_arrow.names:
-            raise DataFileError(
-                "no column dialogue_id", file=path, got=", ".join(file.schema_arrow.names[:20])
-            )
-        for batch in file.iter_batches(rows):
-            if batch.nbytes > MAX_BYTES:
-                problem = f"{len(batch):,} rows unpack to {batch.nbytes:,} bytes, past the limit"
-                raise DataFileError(problem, file=path, mend="choose fewer turns at once")
-            yield pyarrow.Table.from_batches([batch])
+        source = parquet_source(stream)
+        names = source.schema_arrow.names
+        if "dialogue_id" not in names:
+            raise DataFileError("no column dialogue_id", file=path, got=", ".join(names[:20]))
+        for size, batch in sized_batches(source, min(rows, ROWS_AT_ONCE)):
+            if size > _MAX_BATCH:
+                problem = f"{len(batch):,} rows unpack to {size:,} bytes, past the limit of {_MAX_BATCH:,}"
+                raise DataFileError(problem, file=path, expected="rows of turns")
+            yield pyarrow.Table.from_batches([decoded(batch)])
     except (pyarrow.ArrowException, ValueError) as error:
         line = next(iter(str(error).splitlines()), type(error).__name__)
         raise DataFileError(f"broken Parquet ({line[:300]})", file=path) from None
@@ -263,5 +266,6 @@ def _written(table: Any) -> bytes:
     from pyarrow import parquet
 
     out = io.BytesIO()
-    parquet.write_table(table, out, compression="none")
+    # As large as what it holds, so that the reader does not take it for a bomb.
+    parquet.write_table(table, out, compression="none", use_dictionary=False)
     return out.getvalue()

@@ -203,6 +203,21 @@ RECIPES: dict[str, Callable[[], Files]] = {
     "parquet-id-bytes": lambda: table(dialogue_id=[b"a"], response=["x"]),
     "parquet-id-float": lambda: table(dialogue_id=[1.5], response=["x"]),
     "parquet-domains-with-null": lambda: table(response=["x"], active_domains=[["hotel", None]]),
+    # one value in many rows is stored once
+    "parquet-many-rows": lambda: parquet_of(
+        {
+            "dialogue_id": few("a", 400_000),
+            "turn": pyarrow.nulls(400_000, "int64"),
+            "response": few("x", 400_000),
+        }
+    ),
+    "parquet-long-text-in-many-rows": lambda: parquet_of(
+        {"dialogue_id": few("a", 100), "turn": list(range(100)), "response": few("x" * 900_000, 100)}
+    ),
+    "results-many-rows": lambda: parquet_of({"system": few("a", 1_100_000)}),
+    # what pandas writes beside the columns
+    "results-index-that-is-no-column": lambda: with_metadata(b'{"index_columns": ["x"], "columns": []}'),
+    "results-index-that-is-a-list": lambda: with_metadata(b"[]"),
     # official releases
     "official-in-both-lists": lambda: official(valListFile__txt=b"A\n"),
     "official-unknown-dialogue": lambda: official(testListFile__txt=b"C\n"),
@@ -230,6 +245,17 @@ RECIPES: dict[str, Callable[[], Files]] = {
 def parquet_of(columns: dict[str, Any]) -> bytes:
     buffer = io.BytesIO()
     parquet.write_table(pyarrow.table(columns), buffer)
+    return buffer.getvalue()
+
+
+def few(text: str, rows: int) -> Any:
+    """A column of one text, which Parquet stores once."""
+    return pyarrow.DictionaryArray.from_arrays(pyarrow.nulls(rows, "int8").fill_null(0), [text])
+
+
+def with_metadata(pandas: bytes) -> bytes:
+    buffer = io.BytesIO()
+    parquet.write_table(pyarrow.table(ROWS).replace_schema_metadata({b"pandas": pandas}), buffer)
     return buffer.getvalue()
 
 

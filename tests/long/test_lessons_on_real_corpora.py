@@ -45,6 +45,12 @@ def test_lesson_6_on_a_published_system(tmp_path, real_data):
     assert "Success goes from 100.00 to **87.80**" in text
 
 
+def test_lesson_6_on_predictions_in_chinese(tmp_path):
+    file = "sample/predictions/multiwoz_zh/baseline_nearest_neighbour.jsonl.gz"
+    given = {"corpus": "sample/multiwoz_zh", "predictions": file, "resamples": 50}
+    check_run(run("06_pitfalls_of_generation", tmp_path, **given), "sample/multiwoz_zh", "zh")
+
+
 def test_the_generation_report_on_a_system_that_lacks_a_dialogue(tmp_path, real_data):
     name = "predictions/multiwoz/damd"
     parameters = {"corpus": "multiwoz21", "predictions": name, "data_home": str(real_data), "resamples": 100}
