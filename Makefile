@@ -21,7 +21,7 @@ help:
 	@echo "make bench    speed ratios against peers"
 	@echo "make test-long  lessons and reports on the real corpora, some minutes"
 	@echo "make fuzz     broken files for every reader, 5 minutes each; READERS=\"pairs csv\" SECONDS=60"
-	@echo "make mutants  small faults in the scores, one at a time: do the tests notice? (half an hour; ARGS=\"--module goal\")"
+	@echo "make mutants  small faults in the scores, one at a time: do the tests notice? (an hour; ARGS=\"--module goal\")"
 	@echo "make lab      JupyterLab on notebooks/00_start_here.ipynb"
 	@echo "make notebooks  execute all notebooks in place"
 	@echo "make sample   generate data/sample again"

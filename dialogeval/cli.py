@@ -122,7 +122,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--name", help="the system's name (default: from the file)")
     sub.add_argument(
         "--turns-at-once",
-        type=_whole_number,
+        type=_number_from_1,
         metavar="N",
         help="read JSON lines or Parquet in pieces of N turns (default: at once, large files in pieces)",
     )
@@ -213,6 +213,12 @@ def _data_home(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-home", metavar="FOLDER", help="folder of the data (default: $DIALOGEVAL_DATA)"
     )
+
+
+def _number_from_1(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text[:40]!r}")
+    return int(text)
 
 
 def _whole_number(text: str) -> int:

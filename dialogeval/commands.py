@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from .exceptions import UsageError
 
 if TYPE_CHECKING:
-    from .protocols import Protocol
     from .scoring import Scores
 
 
@@ -28,8 +26,8 @@ def run_score(options: argparse.Namespace) -> None:
     """Score one file of predictions."""
     from .corpora import load_corpus
     from .predictions import load_predictions
-    from .protocols import default_protocol, find_protocol
-    from .scoring import score
+    from .protocols import find_protocol
+    from .scoring import chosen_protocol, score
     from .tables import Corpus
 
     if options.turns_at_once is not None or options.dask is not None or _is_large(options):
@@ -45,9 +43,8 @@ def run_score(options: argparse.Namespace) -> None:
     )
     protocol = options.protocol
     if options.tokenizer is not None:
-        family = (gold or predictions.gold or Corpus("")).family
-        found = find_protocol(protocol or default_protocol(predictions.states is not None, True, family))
-        protocol = _with_tokenizer(found, options.tokenizer)
+        own = gold or predictions.gold or Corpus("")
+        protocol = chosen_protocol(protocol, own, predictions, options.tokenizer)
     scores = score(
         gold,
         predictions,
@@ -76,21 +73,14 @@ def _is_large(options: argparse.Namespace) -> bool:
 
 
 def _score_in_pieces(options: argparse.Namespace) -> Scores:
-    from .protocols import find_protocol
     from .scale import TURNS_AT_ONCE, score_in_pieces
 
-    protocol = options.protocol
-    if options.tokenizer is not None:
-        if protocol is None:
-            raise UsageError(
-                "--tokenizer for a file in pieces needs --protocol", mend="name the protocol too"
-            )
-        protocol = _with_tokenizer(find_protocol(protocol), options.tokenizer)
     return score_in_pieces(
         options.corpus,
         options.predictions,
-        protocol,
+        options.protocol,
         split=options.split,
+        tokenizer=options.tokenizer,
         alignment=options.align,
         missing=options.missing,
         resamples=options.resamples,
@@ -101,14 +91,6 @@ def _score_in_pieces(options: argparse.Namespace) -> Scores:
         dask=options.dask,
         home=options.data_home,
     )
-
-
-def _with_tokenizer(protocol: Protocol, tokenizer: str) -> Protocol:
-    if protocol.tasks == ("state",):
-        raise UsageError(
-            f"protocol {protocol.name} scores states, which have no tokens", mend="leave --tokenizer out"
-        )
-    return replace(protocol, tokenizer=tokenizer)
 
 
 def run_compare(options: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from .tables import Corpus, Predictions, as_predictions
 if TYPE_CHECKING:
     from .alignment import Alignment
 
-__all__ = ["Scores", "check_numbers", "chosen_protocol", "not_kept", "score"]
+__all__ = ["Scores", "check_arguments", "chosen_protocol", "not_kept", "score"]
 
 #: Defaults of the intervals; both stand in the signature.
 RESAMPLES, SEED = 1000, 12345
@@ -263,7 +263,7 @@ def score(
     >>> score(gold, gold, protocol="lin2021")["joint_goal_accuracy"]
     1.0
     """
-    _check_arguments(gold, predictions, resamples, seed)
+    check_arguments(gold, predictions, resamples, seed)
     if isinstance(predictions, Corpus):
         version = find_protocol(protocol).gold if protocol is not None else "annotated"
         predictions = as_predictions(in_version(predictions, version))
@@ -322,8 +322,27 @@ def score(
     )
 
 
-def chosen_protocol(protocol: str | Protocol | None, gold: Corpus, predictions: Predictions) -> Protocol:
+def chosen_protocol(
+    protocol: str | Protocol | None, gold: Corpus, predictions: Predictions, tokenizer: str | None = None
+) -> Protocol:
     """Return the protocol that is named, or the default for what is there to score.
+
+    Parameters
+    ----------
+    protocol : str, Protocol or None
+    gold : Corpus
+    predictions : Predictions
+    tokenizer : {"space", "13a", "zh", "char"}, optional
+        Instead of the protocol's.
+
+    Returns
+    -------
+    Protocol
+
+    Raises
+    ------
+    UnknownNameError, UsageError
+        No such protocol; a tokeniser for one that scores states.
 
     Examples
     --------
@@ -332,12 +351,29 @@ def chosen_protocol(protocol: str | Protocol | None, gold: Corpus, predictions: 
     'lin2021'
     """
     if protocol is not None:
-        return find_protocol(protocol)
-    return default_protocol(predictions.states is not None, predictions.responses is not None, gold.family)
+        found = find_protocol(protocol)
+    else:
+        states, responses = predictions.states is not None, predictions.responses is not None
+        found = default_protocol(states, responses, gold.family)
+    if tokenizer is None:
+        return found
+    if found.tasks == ("state",):
+        problem = f"protocol {found.name} scores states, which have no tokens"
+        raise UsageError(problem, mend="leave the tokeniser (--tokenizer) out")
+    return replace(found, tokenizer=tokenizer)
 
 
-def _check_arguments(gold: object, predictions: object, resamples: object, seed: object) -> None:
-    """Refuse what is none of the things that `score` takes."""
+def check_arguments(gold: object, predictions: object, resamples: object, seed: object) -> None:
+    """Refuse what is none of the things that `score` takes.
+
+    Raises
+    ------
+    UsageError
+
+    Examples
+    --------
+    >>> check_arguments("sample/crosswoz_en", "mine.json", 1000, 12345)
+    """
     path = (str, os.PathLike)
     if isinstance(gold, Predictions) and isinstance(predictions, Corpus):
         raise UsageError("gold and predictions are swapped", mend="write score(gold, predictions)")
@@ -347,20 +383,6 @@ def _check_arguments(gold: object, predictions: object, resamples: object, seed:
         expected = "Predictions, a Corpus, a name or a path"
         mend = "make Predictions of a table with predictions_from"
         raise UsageError("predictions", expected=expected, got=show(predictions), mend=mend)
-    check_numbers(resamples, seed)
-
-
-def check_numbers(resamples: object, seed: object) -> None:
-    """Refuse numbers of resamples and seeds that are none.
-
-    Raises
-    ------
-    UsageError
-
-    Examples
-    --------
-    >>> check_numbers(1000, 12345)
-    """
     for name, value, most in (("resamples", resamples, 1_000_000), ("seed", seed, 2**63)):
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
             raise UsageError(name, expected=f"a whole number from 0 to {most:,}", got=show(value))

@@ -150,7 +150,9 @@ def test_real_predictions(real_cases: Path) -> None:
     assert_same(whole, score_in_pieces(None, file, "trade", resamples=20, turns_at_once=3000))
 
 
-def test_dask(messy: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_dask(
+    messy: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from distributed import LocalCluster
 
     own = [
@@ -174,6 +176,7 @@ def test_dask(messy: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -
         call = ["score", str(tmp_path / "bad.jsonl"), "--turns-at-once", "2", "--dask", address]
         assert main(call) == 2
         assert "bad.jsonl, line 10: dialogue z, turn 0: gold" in capsys.readouterr().err
+    monkeypatch.setattr("dialogeval.scale.cluster.PATIENCE", 1)
     with pytest.raises(UsageError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9 \("):
         score_in_pieces(None, file, dask="tcp://127.0.0.1:9")
 
@@ -205,6 +208,88 @@ def test_one_line_for_what_cannot_be_cut(content: str, error: type, message: str
     with pytest.raises(error) as caught:
         score_in_pieces(None, file, turns_at_once=1, resamples=0)
     assert message in str(caught.value) and "mine.jsonl" in str(caught.value)
+
+
+@pytest.mark.parametrize("turns", [1, 2, 100])
+def test_blank_lines_a_byte_order_mark_and_other_spellings_change_nothing(turns: int, tmp_path: Path) -> None:
+    rows = [
+        TURN.format("a", 0),
+        "\n",
+        TURN.format("A.json", 1).replace("A.json", "a"),
+        "  \r\n",
+        TURN.format("b", 0),
+    ]
+    file = tmp_path / "mine.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf\n\n" + "".join([*rows, "\n\n", TURN.format("c", 0), "\n\n"]).encode())
+    assert_same(
+        de.score(None, file, "lai2019", resamples=5),
+        score_in_pieces(None, file, "lai2019", resamples=5, turns_at_once=turns),
+    )
+    file.write_text(TURN.format("a", 0) + TURN.format("A", 1))
+    with pytest.raises(PredictionError, match="a and A name the same dialogue"):
+        score_in_pieces(None, file, turns_at_once=turns)
+
+
+def test_rows_of_two_formats_are_refused_as_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "two.jsonl"
+    ids = de.load_corpus("sample/multiwoz").turns["dialogue_id"].unique()[:2]
+    rows = [{"state": {}}, {"state": {}, "gold": {}}]
+    rows = [{"dialogue_id": i, "turn": 0, **row} for i, row in zip(ids, rows, strict=True)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(PredictionError) as whole:
+        de.score("sample/multiwoz", file)
+    with pytest.raises(PredictionError) as pieces:
+        score_in_pieces("sample/multiwoz", file, turns_at_once=1)
+    assert str(whole.value).partition("got")[0] == str(pieces.value).partition("got")[0]
+    assert "follows two formats, pairs and turns" in str(pieces.value)
+
+
+def test_own_gold_without_slots_in_a_piece(tmp_path: Path) -> None:
+    file = tmp_path / "own.jsonl"
+    rows = [("a", {}), ("b", {"hotel": {"area": "north"}})]
+    file.write_text(
+        "".join(json.dumps({"dialogue_id": d, "turn": 0, "gold": g, "pred": g}) + "\n" for d, g in rows)
+    )
+    whole = de.score(None, file, "dstc9", resamples=0)
+    assert_same(whole, score_in_pieces(None, file, "dstc9", resamples=0, turns_at_once=1))
+
+
+def test_wrong_arguments_get_one_line(messy: Path, tmp_path: Path) -> None:
+    file = messy / "messy.jsonl"
+    for arguments, more, message in (
+        ((5, file), {}, "gold: expected a Corpus"),
+        (("sample/multiwoz", 5), {}, "predictions: expected the path of a file"),
+        (("sample/multiwoz", file), {"format": "nosuch"}, "unknown format 'nosuch'"),
+        (("sample/multiwoz", file), {"dask": "ucx://a:1"}, "no Dask scheduler answers at ucx://a:1"),
+        (("sample/multiwoz", file, "trade"), {"tokenizer": "zh"}, "scores states, which have no tokens"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            score_in_pieces(*arguments, **more)
+    table = pd.DataFrame({"dialogue_id": ["a"], "turn": [0], "response": ["hi"]})
+    for columns, message in (
+        (["dialogue_id", "response"], "no column turn"),
+        (["turn", "response"], "no column dialogue_id"),
+    ):
+        table[columns].to_parquet(tmp_path / "lacking.parquet")
+        with pytest.raises(PredictionError, match=message):
+            list(pieces_of(tmp_path / "lacking.parquet", 10))
+    packed = tmp_path / "messy.parquet.gz"
+    packed.write_bytes(gzip.compress((messy / "messy.parquet").read_bytes()))
+    assert not can_be_cut(packed)
+    with pytest.raises(UsageError, match="Parquet in an archive or a pipe cannot be read in pieces"):
+        list(pieces_of(packed, 10))
+    damaged = bytearray((messy / "messy.parquet").read_bytes())
+    damaged[40:400] = bytes(360)
+    (tmp_path / "damaged.parquet").write_bytes(damaged)
+    with pytest.raises(DataFileError, match="broken Parquet"):
+        list(pieces_of(tmp_path / "damaged.parquet", 10))
+
+
+def test_counts_that_do_not_add_up_need_the_whole_file(messy: Path) -> None:
+    metric = replace(de.PROTOCOLS["trade"].resolve_metrics()[0], additive=False)
+    mine = replace(de.PROTOCOLS["trade"], name="mine", metrics=(metric,))
+    with pytest.raises(UsageError, match="joint_goal_accuracy do not add up over dialogues"):
+        score_in_pieces("sample/multiwoz", messy / "messy.jsonl", mine, missing="skip")
 
 
 def test_a_bomb_and_a_line_without_end_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

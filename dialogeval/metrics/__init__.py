@@ -50,7 +50,7 @@ class Metric:
         What ``counts`` takes: a `StatePair`, a `TextPair` or a `TaskPair`.
     additive : bool
         Whether the counts of some dialogues do not depend on the others. Counts of types do: of a file
-        that is read in pieces, the responses are gathered and their types counted once.
+        that is read in pieces, the responses (no references) are gathered and their types counted once.
     parts : tuple of Metric
         For a score made of other scores, such as ``combined``: ``value`` takes the sums of all their
         counts, and ``counts`` and ``task`` are those of the first.

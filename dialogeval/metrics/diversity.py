@@ -206,8 +206,7 @@ def count_types(
     width = max(n_dialogues, 1)
     seen = pd.unique(items.astype(np.int64) * width + dialogue)
     types, owners = seen // width, seen % width
-    n_types = int(types.max()) + 1 if len(types) else 0
-    own = np.bincount(types, minlength=n_types)[types] == 1
+    own = np.bincount(types)[types] == 1
     # pd.unique keeps the order of appearance, so the first mention of a type is its first dialogue.
     first = ~pd.Series(types).duplicated().to_numpy()
     return {

@@ -21,7 +21,15 @@ from ..tables import Predictions
 from .cells import build
 from .formats import READERS, Content
 
-__all__ = ["FORMATS", "load_predictions", "read_predictions", "recognize", "system_name"]
+__all__ = [
+    "FORMATS",
+    "check_format",
+    "load_predictions",
+    "parse_content",
+    "read_predictions",
+    "recognize",
+    "system_name",
+]
 
 #: Names of the formats, for ``format=``.
 FORMATS: tuple[str, ...] = tuple(READERS)
@@ -96,15 +104,34 @@ def load_predictions(
     """
     if not isinstance(path, (str, os.PathLike)):
         raise UsageError("predictions", expected="a name or a path", got=show(path))
-    if format is not None and format not in READERS:
-        raise UnknownNameError("format", format, FORMATS)
+    check_format(format)
     path = locate_predictions(path, home)
     with collection_paused():
         return read_predictions(read_bytes(path), str(path), format, name)
 
 
+def check_format(format: str | None) -> None:
+    """Refuse the name of a format that does not exist.
+
+    Raises
+    ------
+    UnknownNameError
+
+    Examples
+    --------
+    >>> check_format("pairs")
+    """
+    if format is not None and format not in FORMATS:
+        raise UnknownNameError("format", format, FORMATS)
+
+
 def read_predictions(
-    data: bytes, file: str, format: str | None = None, name: str | None = None, first: int | None = None
+    data: bytes,
+    file: str,
+    format: str | None = None,
+    name: str | None = None,
+    first: int | None = None,
+    like: str | None = None,
 ) -> Predictions:
     """Read predictions from bytes: a whole file, or a piece of one in the same format.
 
@@ -118,6 +145,8 @@ def read_predictions(
         As for `load_predictions`.
     first : int, optional
         Of a piece of JSON lines or Parquet: the number of its first line or row in the file.
+    like : str, optional
+        Of a piece: the format that the file has so far.
 
     Returns
     -------
@@ -133,8 +162,8 @@ def read_predictions(
     >>> read_predictions(b'{"dialogue_id": "a", "turn": 0, "response": "hello"}', "mine.jsonl").name
     'mine'
     """
-    content = _parse(data, file, first)
-    known = format or recognize(content)
+    content = parse_content(data, file, first)
+    known = format or (recognize(content) if like is None else _recognize_more(content, like))
     return build(
         READERS[known](content),
         content.file,
@@ -202,6 +231,17 @@ def recognize(content: Content) -> str:
     )
 
 
+def _recognize_more(content: Content, like: str) -> str:
+    """Return the format of a file of which more is read; rows that break it are left to its reader."""
+    names = set().union(*(row.keys() for _, row in content.rows or []))
+    others = {"turns": {"gold", "pred", "reference"}, "pairs": {"state", "active_domains"}}.get(like, set())
+    if others & names:
+        # As if all had been read at once.
+        both = others | {"dialogue_id", "turn", {"turns": "state", "pairs": "gold"}[like]}
+        return recognize(Content(content.file, rows=[(0, dict.fromkeys(both))]))
+    return like
+
+
 def _some(names: list[str]) -> str:
     """List names of a file, but not a thousand of them."""
     return ", ".join(n[:40] for n in names[:20]) + ", …" * (len(names) > 20)
@@ -250,8 +290,14 @@ def _outline(value: Any) -> str:
     return show(value)
 
 
-def _parse(data: bytes, file: str, start: int | None = None) -> Content:
-    """Tell JSON, JSON lines, CSV and Parquet apart from their first bytes, and parse."""
+def parse_content(data: bytes, file: str, start: int | None = None) -> Content:
+    """Tell JSON, JSON lines, CSV and Parquet apart from their first bytes, and parse.
+
+    Examples
+    --------
+    >>> parse_content(b'{"sng01": []}', "a.json").document
+    {'sng01': []}
+    """
     if data[:4] == b"PAR1":
         return _tabular(data, file, parquet_table, start or 1)
     text = data.removeprefix(b"\xef\xbb\xbf").lstrip()

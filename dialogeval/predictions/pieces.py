@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from ..exceptions import DataFileError, DialogevalError, UsageError, show
+from ..exceptions import DataFileError, DialogevalError, PredictionError, UsageError, show
 from ..files import MAX_RATIO, parse_json
 from ..parquet_file import ROWS_AT_ONCE, decoded, parquet_source, sized_batches
+from ..tables import canonical_id
 
 __all__ = ["LARGE", "Piece", "can_be_cut", "pieces_of"]
 
@@ -87,17 +89,29 @@ def pieces_of(path: str | os.PathLike[str], turns_at_once: int) -> Iterator[Piec
     """
     if not isinstance(turns_at_once, int) or isinstance(turns_at_once, bool) or turns_at_once < 1:
         raise UsageError("turns_at_once", expected="a whole number from 1", got=show(turns_at_once))
-    with _opened(path) as stream:
-        head = stream.peek(4)[:4]  # type: ignore[attr-defined]
-        parts = (
-            _parquet(stream, path, turns_at_once) if head == b"PAR1" else _lines(stream, path, turns_at_once)
-        )
-        empty = True
-        for number, (first, rows, data) in enumerate(parts):
-            empty = False
-            yield Piece(number, first, rows, data)
-        if empty:
-            raise DataFileError("is empty", file=path)
+    empty = True
+    try:
+        with _opened(path) as stream:
+            for number, (first, rows, data) in enumerate(_parts(stream, path, turns_at_once)):
+                empty = False
+                yield Piece(number, first, rows, data)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataFileError(f"broken gzip file ({error})", file=path, mend="compress it again") from None
+    except OSError as error:
+        raise DataFileError(f"cannot be read ({error.strerror or error})", file=path) from None
+    if empty:
+        raise DataFileError("is empty", file=path)
+
+
+def _parts(
+    stream: IO[bytes], path: str | os.PathLike[str], turns_at_once: int
+) -> Iterator[tuple[int, int, bytes]]:
+    if stream.peek(4)[:4] != b"PAR1":  # type: ignore[attr-defined]
+        return _lines(stream, path, turns_at_once)
+    if not stream.seekable():
+        problem = "Parquet in an archive or a pipe cannot be read in pieces"
+        raise UsageError(problem, file=path, mend="give the file itself")
+    return _parquet(stream, path, turns_at_once)
 
 
 def can_be_cut(path: str | os.PathLike[str]) -> bool:
@@ -111,37 +125,38 @@ def can_be_cut(path: str | os.PathLike[str]) -> bool:
     try:
         with _opened(path) as stream:
             if stream.peek(4)[:4] == b"PAR1":  # type: ignore[attr-defined]
-                return True
-            _require_lines(stream.readline(MAX_LINE), path)
-    except DialogevalError:
+                return stream.seekable()
+            return _is_turn(_row(stream.readline(MAX_LINE)))
+    except (DialogevalError, OSError, EOFError, zlib.error):
         return False
-    return True
 
 
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file as a stream of its unpacked bytes."""
-    file = Path(path)
-    if file.is_dir():
-        raise DataFileError("is a folder", file=path, expected="a file")
     try:
-        with file.open("rb") as raw:
-            head = raw.peek(4)[:4]
-            if head[:2] == b"\x1f\x8b":
-                with gzip.open(raw) as packed:
-                    yield io.BufferedReader(_Limited(packed, path, os.fstat(raw.fileno()).st_size))  # type: ignore[type-var]
-            elif head == b"PK\x03\x04":
-                raise UsageError("a zip archive cannot be read in pieces", file=path, mend="unpack it")
-            else:
-                yield raw
+        file = Path(path)
+        if file.is_dir():
+            raise DataFileError("is a folder", file=path, expected="a file")
+        raw = file.open("rb")
     except FileNotFoundError:
         raise DataFileError("no such file", file=path, mend="check the path") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataFileError(f"broken gzip file ({error})", file=path, mend="compress it again") from None
     except OSError as error:
         raise DataFileError(f"cannot be read ({error.strerror or error})", file=path) from None
     except ValueError as error:  # a path with a NUL character
         raise DataFileError(f"is not a path ({error})", file=repr(str(path))) from None
+    with raw:
+        head = raw.peek(4)[:4]
+        if head == b"PK\x03\x04":
+            raise UsageError("a zip archive cannot be read in pieces", file=path, mend="unpack it")
+        if head[:2] != b"\x1f\x8b":
+            yield raw
+            return
+        about = os.fstat(raw.fileno())
+        if not stat.S_ISREG(about.st_mode):
+            raise UsageError("gzip from a pipe cannot be read in pieces", file=path, mend="unpack it")
+        with gzip.open(raw) as packed:
+            yield io.BufferedReader(_Limited(packed, path, about.st_size))  # type: ignore[type-var]
 
 
 class _Limited(io.RawIOBase):
@@ -171,25 +186,44 @@ def _lines(
 ) -> Iterator[tuple[int, int, bytes]]:
     """Cut JSON lines where the dialogue changes."""
     lines: list[bytes] = []
-    first, last, known = 1, None, False
+    first, turns, last = 1, 0, b""
     for line in _short_lines(stream, path):
-        if not known and line.strip():
-            _require_lines(line, path)
-            known = True
-        if known and len(lines) >= turns_at_once:
-            last = _dialogue_of(lines[-1]) if last is None else last
-            if last is None or _dialogue_of(line) != last:
-                yield first, len(lines), b"".join(lines)
-                first, lines, last = first + len(lines), [], None
+        # Blank lines are no turns; they stay, so that what follows keeps its line.
+        if line.strip():
+            if not last:
+                _require_lines(line, path)
+            if turns >= turns_at_once and _changes(last, line):
+                yield first, turns, b"".join(lines)
+                first, turns, lines = first + len(lines), 0, []
+            turns, last = turns + 1, line
         lines.append(line)
-    if known:
-        yield first, len(lines), b"".join(lines)
+    if turns:
+        yield first, turns, b"".join(lines)
+
+
+def _changes(last: bytes, line: bytes) -> bool:
+    """Whether a dialogue ends between two lines; what is no turn is left to the reader, which refuses it."""
+    dialogues = [_row(text).get("dialogue_id") for text in (last, line)]
+    return None in dialogues or canonical_id(dialogues[0]) != canonical_id(dialogues[1])
+
+
+def _row(line: bytes) -> dict[str, Any]:
+    try:
+        row = parse_json(line, "", keys="unchecked", surrogates="keep")
+    except DialogevalError:
+        return {}
+    return row if isinstance(row, dict) else {}
+
+
+def _is_turn(row: dict[str, Any]) -> bool:
+    return {"dialogue_id", "turn"} <= row.keys()
 
 
 def _short_lines(stream: IO[bytes], path: str | os.PathLike[str]) -> Iterator[bytes]:
     number = 0
     while line := stream.readline(MAX_LINE + 1):
         number += 1
+        line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
         if len(line) > MAX_LINE:
             problem = f"line {number} is longer than {MAX_LINE:,} bytes"
             raise DataFileError(problem, file=path, expected="JSON lines, one a turn", mend=_MEND)
@@ -197,12 +231,10 @@ def _short_lines(stream: IO[bytes], path: str | os.PathLike[str]) -> Iterator[by
 
 
 def _require_lines(line: bytes, path: str | os.PathLike[str]) -> None:
-    """Refuse a file whose first line is no turn of its own."""
-    try:
-        row = parse_json(line, "", keys="unchecked", surrogates="keep")
-    except DialogevalError:
-        row = None
-    if not isinstance(row, dict) or not {"dialogue_id", "turn"} <= row.keys():
+    """Refuse a file that is no JSON lines; of a first line that is broken, the reader says how."""
+    row = _row(line)
+    broken = not row and line.startswith(b"{") and line.strip() != b"{"
+    if not _is_turn(row) and not broken:
         raise UsageError(
             "cannot be read in pieces",
             file=path,
@@ -212,15 +244,6 @@ def _require_lines(line: bytes, path: str | os.PathLike[str]) -> None:
         )
 
 
-def _dialogue_of(line: bytes) -> Any:
-    """Return the dialogue of a line; None for what is no turn, which the reader will refuse."""
-    try:
-        row = parse_json(line, "", keys="unchecked", surrogates="keep")
-    except DialogevalError:
-        return None
-    return row.get("dialogue_id") if isinstance(row, dict) else None
-
-
 def _parquet(
     stream: IO[bytes], path: str | os.PathLike[str], turns_at_once: int
 ) -> Iterator[tuple[int, int, bytes]]:
@@ -228,38 +251,39 @@ def _parquet(
     import pyarrow
 
     first, held = 1, None
-    for batch in _batches(stream, path, turns_at_once):
-        table = pyarrow.concat_tables([held, batch]) if held is not None else batch
-        held = table
-        if len(table) < turns_at_once:
-            continue
-        ids = table["dialogue_id"].to_pylist()
-        # Of the last dialogue more may follow: its rows wait for the next batch.
-        keep = next((i for i in range(len(ids), 0, -1) if ids[i - 1] != ids[-1]), 0)
-        if keep >= turns_at_once:
-            yield first, keep, _written(table.slice(0, keep))
-            first += keep
-            held = table.slice(keep)
-    if held is not None and len(held):
-        yield first, len(held), _written(held)
+    try:
+        for batch in _batches(stream, path, turns_at_once):
+            held = pyarrow.concat_tables([held, batch]) if held is not None else batch
+            if len(held) < turns_at_once:
+                continue
+            ids = [i if i is None else canonical_id(i) for i in held["dialogue_id"].to_pylist()]
+            # Of the last dialogue more may follow: its rows wait for the next batch.
+            keep = next((i for i in range(len(ids), 0, -1) if ids[i - 1] != ids[-1]), 0)
+            if keep >= turns_at_once:
+                yield first, keep, _written(held.slice(0, keep))
+                first += keep
+                held = held.slice(keep)
+        if held is not None and len(held):
+            yield first, len(held), _written(held)
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        line = next(iter(str(error).splitlines()), type(error).__name__)
+        raise DataFileError(f"broken Parquet ({line[:300]})", file=path) from None
 
 
 def _batches(stream: IO[bytes], path: str | os.PathLike[str], rows: int) -> Iterator[Any]:
     import pyarrow
 
-    try:
-        source = parquet_source(stream)
-        names = source.schema_arrow.names
-        if "dialogue_id" not in names:
-            raise DataFileError("no column dialogue_id", file=path, got=", ".join(names[:20]))
-        for size, batch in sized_batches(source, min(rows, ROWS_AT_ONCE)):
-            if size > _MAX_BATCH:
-                problem = f"{len(batch):,} rows unpack to {size:,} bytes, past the limit of {_MAX_BATCH:,}"
-                raise DataFileError(problem, file=path, expected="rows of turns")
-            yield pyarrow.Table.from_batches([decoded(batch)])
-    except (pyarrow.ArrowException, ValueError) as error:
-        line = next(iter(str(error).splitlines()), type(error).__name__)
-        raise DataFileError(f"broken Parquet ({line[:300]})", file=path) from None
+    source = parquet_source(stream)
+    names = source.schema_arrow.names
+    for column in ("dialogue_id", "turn"):
+        if names.count(column) != 1:
+            problem = f"column {column} stands twice" if column in names else f"no column {column}"
+            raise PredictionError(problem, file=path, got=f"the columns {', '.join(names[:20])}")
+    for size, batch in sized_batches(source, min(rows, ROWS_AT_ONCE)):
+        if size > _MAX_BATCH:
+            problem = f"{len(batch):,} rows unpack to {size:,} bytes, past the limit of {_MAX_BATCH:,}"
+            raise DataFileError(problem, file=path, expected="rows of turns")
+        yield pyarrow.Table.from_batches([decoded(batch)])
 
 
 def _written(table: Any) -> bytes:

@@ -6,6 +6,7 @@ Only a few pieces are under way at a time, so that this process holds no more of
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from itertools import islice
@@ -62,7 +63,12 @@ def count_on_cluster(plan: Plan, pieces: Iterable[Piece], dask: Any) -> Iterator
         from distributed import CancelledError, KilledWorker, as_completed
         from distributed.comm import CommClosedError
 
-        shared = client.scatter(plan, broadcast=True, hash=False)
+        try:
+            shared = client.scatter(plan, broadcast=True, hash=False)
+        except TypeError as error:
+            problem = f"protocol {getattr(plan.protocol, 'name', '')} cannot be sent to other processes"
+            mend = "give its metrics functions of a module"
+            raise UsageError(problem, got=str(error)[:120], mend=mend) from None
         waiting = iter(pieces)
 
         def submit(piece: Piece) -> Any:
@@ -91,7 +97,13 @@ def _client(dask: Any, stack: ExitStack) -> Any:
     except ImportError:
         mend = "run: pip install 'dialogeval[dask]'"
         raise UsageError("Dask is not installed", mend=mend) from None
+    # What goes wrong is said once, by us.
+    logger = logging.getLogger("distributed")
+    stack.callback(logger.setLevel, logger.level)
+    logger.setLevel(logging.CRITICAL + 1)
     if isinstance(dask, distributed.Client):
+        if dask.status != "running":
+            raise UsageError("the Dask client is closed", mend="give an open one, or an address")
         return dask
     if dask == LOCAL:
         cluster = stack.enter_context(
@@ -102,7 +114,7 @@ def _client(dask: Any, stack: ExitStack) -> Any:
         raise UsageError("dask", expected="local or an address such as tcp://host:8786", got=show(dask))
     try:
         return stack.enter_context(distributed.Client(dask, timeout=PATIENCE))
-    except (OSError, TimeoutError, ValueError, ImportError) as error:
+    except (OSError, TimeoutError, ValueError, ImportError, TypeError) as error:
         what = next(iter(str(error).splitlines()), "") or type(error).__name__
         mend = "start one with: dask scheduler, and workers with: dask worker ADDRESS"
         raise UsageError(f"no Dask scheduler answers at {dask[:80]} ({what[:120]})", mend=mend) from None

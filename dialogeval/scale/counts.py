@@ -17,7 +17,7 @@ from ..alignment import Alignment
 from ..alignment.fit import align_predictions
 from ..counting import count_all
 from ..coverage import match_turns
-from ..exceptions import UsageError
+from ..exceptions import CoverageError, UsageError
 from ..files import collection_paused
 from ..metrics import Metric
 from ..metrics.pairs import TextPair
@@ -47,7 +47,11 @@ class Plan:
         None for a file that carries its own gold.
     protocol : str, Protocol or None
     alignment : Alignment or None
+    tokenizer : str or None
+        Instead of the protocol's.
     missing : str or None
+    like : str or None
+        Format of the file's first piece, where none is given.
     format, name : str or None
         As for `dialogeval.load_predictions`.
     """
@@ -56,7 +60,9 @@ class Plan:
     gold: GoldSlices | None = None
     protocol: str | Protocol | None = None
     alignment: Alignment | None = None
+    tokenizer: str | None = None
     missing: str | None = None
+    like: str | None = None
     format: str | None = None
     name: str | None = None
 
@@ -145,7 +151,7 @@ def count_piece(plan: Plan, piece: Piece) -> Counts:
     ('lin2021', 1)
     """
     with collection_paused():
-        predictions = read_predictions(piece.data, plan.file, plan.format, plan.name, piece.first)
+        predictions = read_predictions(piece.data, plan.file, plan.format, plan.name, piece.first, plan.like)
     return count_predictions(plan, predictions, piece.number, piece.first)
 
 
@@ -197,13 +203,22 @@ def count_predictions(
     )
     if plan.alignment is not None:
         predictions, _ = align_predictions(whole, predictions, plan.alignment)
-    protocol = chosen_protocol(plan.protocol, whole, predictions)
+    protocol = chosen_protocol(plan.protocol, whole, predictions, plan.tokenizer)
     metrics, dropped = scorable(protocol.resolve_metrics(), whole, predictions)
     missing = plan.missing or protocol.missing
     # What whole dialogues are missing is known at the end, and refused then if it is to be.
-    coverage = match_turns(here, predictions, "skip" if missing == "error" else missing)
+    try:
+        coverage = match_turns(here, predictions, "skip" if missing == "error" else missing)
+    except CoverageError:
+        # As the whole corpus has it, which knows more dialogues than these.
+        match_turns(whole, predictions, "skip")
+        raise
     pairs, heard = make_pairs(metrics, here, predictions, protocol, coverage)
     functions = counting_functions(metrics)
+    for part in (p for m in metrics for p in m.sources):
+        if not part.additive and part.task != "text":
+            problem = f"counts of {part.key} do not add up over dialogues, and are not of responses"
+            raise UsageError(problem, mend="score the file at once")
     sums = all_dialogue_sums(count_all(tuple(p for m in metrics for p in m.sources if p.additive), pairs))
     gathers = not all(functions.values())
     slots = pd.concat([f[["domain", "slot"]] for f in (own.layouts, own.states)]) if own else table("layouts")

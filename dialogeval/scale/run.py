@@ -9,17 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..files import read_json_lines
-from ..predictions.formats import Content
-from ..predictions.load import recognize, system_name
+from ..exceptions import UsageError, show
+from ..predictions.load import check_format, parse_content, recognize, system_name
 from ..predictions.pieces import Piece, pieces_of
 from ..protocols import Protocol, find_protocol
-from ..scoring import RESAMPLES, SEED, Scores, check_numbers
+from ..scoring import RESAMPLES, SEED, Scores, check_arguments
 from ..tables import Corpus, Predictions, table
 from .counts import Counts, Plan, count_piece, count_predictions
 from .gold import GoldSlices
@@ -41,6 +39,7 @@ def score_in_pieces(
     *,
     split: str = "test",
     alignment: Alignment | str | None = None,
+    tokenizer: str | None = None,
     missing: str | None = None,
     resamples: int = RESAMPLES,
     seed: int = SEED,
@@ -62,6 +61,8 @@ def score_in_pieces(
     predictions : str or path-like
         JSON lines (perhaps as ``.gz``) or Parquet in format ``turns`` or ``pairs``, the turns of a
         dialogue next to each other.
+    tokenizer : {"space", "13a", "zh", "char"}, optional
+        For texts, instead of the protocol's.
     format, name, home
         As for `dialogeval.load_predictions`.
     turns_at_once : int, default=20000
@@ -96,7 +97,11 @@ def score_in_pieces(
     from ..corpora import load_corpus
     from ..locate import locate_predictions
 
-    check_numbers(resamples=resamples, seed=seed)
+    if not isinstance(predictions, (str, os.PathLike)):
+        mend = "score tables with score()"
+        raise UsageError("predictions", expected="the path of a file", got=show(predictions), mend=mend)
+    check_arguments(gold, predictions, resamples, seed)
+    check_format(format)
     if protocol is not None:
         find_protocol(protocol)
     path = locate_predictions(predictions, home)
@@ -111,8 +116,10 @@ def score_in_pieces(
         GoldSlices(gold) if gold is not None else None,
         protocol,
         alignment,
+        tokenizer,
         missing,
-        format or _format_of(first, str(path)),
+        None if format else recognize(parse_content(first.data, str(path), first.first)),
+        format,
         name or system_name(Path(path).name),
     )
     seen, parts = Seen(plan.file), []
@@ -121,17 +128,6 @@ def score_in_pieces(
         parts.append(counts)
     parts += _unanswered(plan, parts, seen)
     return join_counts(plan, parts, resamples, seed)
-
-
-def _format_of(piece: Piece, file: str) -> str:
-    """Recognise the format by the first turn, so that a later one that breaks it is named."""
-    if piece.data[:4] == b"PAR1":
-        from pyarrow import parquet
-
-        row: dict[str, Any] = dict.fromkeys(parquet.read_schema(BytesIO(piece.data)).names)
-    else:
-        _, row = next(read_json_lines(piece.data, file, surrogates="keep", first=piece.first))
-    return recognize(Content(file, rows=[(piece.first, row)]))
 
 
 def _counted(plan: Plan, pieces: Iterable[Piece], dask: Any) -> Iterator[Counts]:

@@ -1,0 +1,1 @@
+"""Mutation testing of the scores: what the tests would not notice. See tests/README.md."""
