@@ -24,15 +24,22 @@ SIZES = (7_000, 70_000, 1_000_000)
 FAMILIES = {"trade": "states/ubar.jsonl.gz", "lai2019": "responses/ubar.pairs.jsonl.gz"}
 LIMIT = 4 * 1024**3
 
-#: Scores a file and prints seconds and the scores; peak memory is taken by who started it.
+#: Scores a file and prints seconds, peak memory in bytes and the scores.
 _RUN = """
-import json, sys, time
+import json, resource, sys, time
+from pathlib import Path
 start = time.perf_counter()
 from dialogeval.scale import score_in_pieces
+def peak():
+    # What getrusage says of a process that was just started includes what started it.
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(status.read_text().partition("VmHWM:")[2].split()[0]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 def main():
     path, protocol, dask = sys.argv[1:]
     scores = score_in_pieces(None, path, protocol, dask=json.loads(dask) or None)
-    print(json.dumps([time.perf_counter() - start, scores.to_dict()]))
+    print(json.dumps([time.perf_counter() - start, peak(), scores.to_dict()]))
 if __name__ == "__main__":
     main()
 """
@@ -106,17 +113,11 @@ def _renamed(lines: list[str]) -> Iterator[tuple[str, bool]]:
 
 
 def run(script: Path, file: Path, protocol: str, dask: str) -> tuple[float, int, dict]:
-    """Score a file in a new process; return seconds, peak memory in bytes (of the largest process), scores."""
+    """Score a file in a new process; return seconds, its peak memory in bytes, and the scores."""
     call = [sys.executable, str(script), str(file), protocol, json.dumps(dask)]
-    process = subprocess.Popen(call, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    out = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"growth: scoring {file.name} failed")
-    seconds, scores = json.loads(out)
-    scale = 1 if sys.platform == "darwin" else 1024
-    return seconds, usage.ru_maxrss * scale, {k: scores[k] for k in ("metrics", "signature")}
+    out = subprocess.run(call, stdout=subprocess.PIPE, check=True).stdout
+    seconds, peak, scores = json.loads(out)
+    return seconds, peak, {k: scores[k] for k in ("metrics", "signature")}
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..exceptions import CorpusError, show
 from ..tables import Corpus, Source, canonical_id, table
@@ -130,30 +130,22 @@ def _read_dialogue(
     rows["dialogues"].append((key, original, ""))
     _read_goal(key, dialogue.get("goal") or {}, rows["goals"])
     add_state = rows["states"].append
+    before: dict[str, _Domain] = {}
     for turn in range(len(log) // 2):
         user, system = log[2 * turn], log[2 * turn + 1]
         shape = []
         for domain, parts in system["metadata"].items():
-            semi, book = parts["semi"], parts["book"]
-            shape.append((domain, tuple(semi), tuple(book)))
-            for part, slots in (("semi", semi), ("book", book)):
-                for slot, value in slots.items():
-                    if value.__class__ is str:
-                        if value in ABSENT:
-                            continue
-                    elif slot == "booked":
-                        if value:
-                            rows["bookings"].append((key, turn, domain))
-                        continue
-                    elif isinstance(value, list) and all(isinstance(v, str) for v in value):
-                        # Some releases hold lists of alternatives; joined as 2.1 itself writes them.
-                        counts["values given as a list, joined with |"] += 1
-                        value = "|".join(value)
-                        if value in ABSENT:
-                            continue
-                    else:
-                        raise TypeError("value")
-                    add_state((key, turn, domain, _slot_name(part, slot, names, language), value))
+            # Mostly nothing has changed since the turn before, and comparing is quicker than reading.
+            here = before.get(domain)
+            if here is None or here.parts != parts:
+                here = before[domain] = _read_domain(domain, parts, names, language)
+            shape.append(here.shape)
+            for slot, value in here.states:
+                add_state((key, turn, domain, slot, value))
+            if here.booked:
+                rows["bookings"] += [(key, turn, domain)] * here.booked
+            if here.lists:
+                counts["values given as a list, joined with |"] += here.lists
         number = layouts.get(tuple(shape))
         if number is None:
             number = layouts[tuple(shape)] = len(layouts)
@@ -166,6 +158,42 @@ def _read_dialogue(
         rows["turns"].append((key, turn, user["text"], system["text"], number))
         _read_acts(key, turn, "user", user, rows, counts)
         _read_acts(key, turn, "system", system, rows, counts)
+
+
+class _Domain(NamedTuple):
+    """What the metadata of a turn says of one domain."""
+
+    parts: dict[str, Any]
+    shape: tuple[str, tuple[str, ...], tuple[str, ...]]
+    states: list[tuple[str, str]]
+    booked: int
+    lists: int
+
+
+def _read_domain(
+    domain: str, parts: dict[str, Any], names: dict[tuple[str, str], str], language: str
+) -> _Domain:
+    states: list[tuple[str, str]] = []
+    booked = lists = 0
+    semi, book = parts["semi"], parts["book"]
+    for part, slots in (("semi", semi), ("book", book)):
+        for slot, value in slots.items():
+            if value.__class__ is str:
+                if value in ABSENT:
+                    continue
+            elif slot == "booked":
+                booked += bool(value)
+                continue
+            elif isinstance(value, list) and all(isinstance(v, str) for v in value):
+                # Some releases hold lists of alternatives; joined as 2.1 itself writes them.
+                lists += 1
+                value = "|".join(value)
+                if value in ABSENT:
+                    continue
+            else:
+                raise TypeError("value")
+            states.append((_slot_name(part, slot, names, language), value))
+    return _Domain(parts, (domain, tuple(semi), tuple(book)), states, booked, lists)
 
 
 def _slot_name(part: str, slot: str, names: dict[tuple[str, str], str], language: str) -> str:

@@ -31,7 +31,7 @@ PAGES = (
     (
         "scores",
         "Scores and comparisons",
-        ("scoring", "protocols", "comparison", "definition_table", "results_store"),
+        ("scoring", "scale", "protocols", "comparison", "definition_table", "results_store"),
     ),
     ("metrics", "Metrics on plain lists", ("metrics",)),
     ("analysis", "Analysis of errors", ("analysis", "breakdowns")),

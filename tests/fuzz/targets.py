@@ -25,7 +25,8 @@ from dialogeval.database import load_database
 from dialogeval.exceptions import DialogevalError
 from dialogeval.files import parse_json, read_json_lines, unpack, zip_members
 from dialogeval.ontology import ontology_of
-from dialogeval.predictions.load import FORMATS, load_predictions
+from dialogeval.predictions.load import FORMATS, load_predictions, read_predictions
+from dialogeval.predictions.pieces import pieces_of
 from dialogeval.predictions.writers import lost, save_predictions
 from dialogeval.results_store import append_results, read_results
 from dialogeval.tables import Corpus, Predictions
@@ -103,6 +104,16 @@ def _same(one: Any, other: Any, what: str) -> None:
 def _same_value(one: Any, other: Any, what: str) -> None:
     if one != other:
         raise WrongError(f"written and read again, the {what} are others: {one!r:.300} and {other!r:.300}")
+
+
+def _pieces(data: bytes) -> None:
+    """Read in pieces what is read at once, and count the turns."""
+    path = _file("pieces.jsonl", data)
+    parts = list(pieces_of(path, 2))
+    turns = sum(len(read_predictions(p.data, "pieces.jsonl", first=p.first).turns) for p in parts)
+    whole = len(load_predictions(path).turns)
+    if turns != whole:
+        raise WrongError(f"{turns} turns in pieces, {whole} at once")
 
 
 # Corpora ------------------------------------------------------------------------------------------
@@ -237,6 +248,8 @@ TARGETS: dict[str, Target] = {
     "recognise": Target(_predictions("system.json", None), mutate_parts),
     "csv": Target(_predictions("system.csv", None), mutate_csv),
     "parquet": Target(_predictions("system.parquet", None), mutate_parquet),
+    "pieces": Target(_pieces, mutate_parts),
+    "pieces-parquet": Target(_pieces, mutate_parquet),
     "multiwoz": Target(_corpus("mw/test.json", "mw/ontology.json"), mutate_parts),
     "crosswoz": Target(_corpus("cw/test.json", "cw/ontology.json"), mutate_parts),
     "schema-guided": Target(
