@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..exceptions import CorpusError, show
@@ -220,13 +221,18 @@ def _read_acts(
         acts = {}
     add = rows["acts"].append
     for name, pairs in acts.items():
-        domain, _, act = name.lower().partition("-")
+        domain, act = _domain_and_act(name)
         for slot, value in pairs:
             add((key, turn, speaker, domain, act, slot.lower(), value))
     add = rows["spans"].append
     for name, slot, value, start, end in utterance.get("span_info") or ():
-        domain, _, act = name.lower().partition("-")
-        add((key, turn, speaker, domain, act, slot.lower(), value, start, end))
+        add((key, turn, speaker, *_domain_and_act(name), slot.lower(), value, start, end))
+
+
+@lru_cache(maxsize=4096)
+def _domain_and_act(name: str) -> tuple[str, str]:
+    domain, _, act = name.lower().partition("-")
+    return domain, act
 
 
 def _read_goal(key: str, goal: dict[str, Any], rows: list[tuple]) -> None:
