@@ -50,7 +50,7 @@ def plain(text: str) -> Remark:
 
     Examples
     --------
-    >>> merge_remarks([plain("no gold"), plain("no gold")])[0].lines
+    >>> merge_remarks([[plain("no gold")], [plain("no gold")]])[0].lines
     ['no gold']
     """
     return Remark(_said, Counter(), (text,))
@@ -60,13 +60,15 @@ def _said(facts: Counter[Any], text: str) -> list[str]:
     return [text]
 
 
-def merge_remarks(remarks: Iterable[Remark]) -> list[Remark]:
-    """Add the counts of remarks about the same thing.
+def merge_remarks(pieces: Iterable[Iterable[Remark]]) -> list[Remark]:
+    """Add the counts of what several pieces say about the same thing.
 
     Parameters
     ----------
-    remarks : iterable of Remark
-        In the order of the pieces; keys of the counts stay in the order of their first appearance.
+    pieces : iterable of iterables of Remark
+        A piece's remarks each, in the order of the file; keys of the counts stay in the order of their
+        first appearance. What one piece says twice, because two scores look at the same texts, stays
+        two remarks: it was seen once.
 
     Returns
     -------
@@ -75,25 +77,29 @@ def merge_remarks(remarks: Iterable[Remark]) -> list[Remark]:
     Examples
     --------
     >>> def say(facts): return [f"{facts['n']} turns"]
-    >>> merge_remarks([Remark(say, Counter(n=1)), Remark(say, Counter(n=2))])[0].lines
+    >>> merge_remarks([[Remark(say, Counter(n=1))], [Remark(say, Counter(n=2))]])[0].lines
     ['3 turns']
     """
     merged: dict[tuple[Any, ...], Counter[Any]] = {}
-    for remark in remarks:
-        # update, not +: that would drop what was counted as 0.
-        merged.setdefault((remark.say, remark.about), Counter()).update(remark.facts)
-    return [Remark(say, facts, about) for (say, about), facts in merged.items()]
+    for remarks in pieces:
+        times: Counter[Any] = Counter()
+        for remark in remarks:
+            what = remark.say, remark.about
+            # update, not +: that would drop what was counted as 0.
+            merged.setdefault((*what, times[what]), Counter()).update(remark.facts)
+            times[what] += 1
+    return [Remark(say, facts, about) for (say, about, _), facts in merged.items()]
 
 
 def all_lines(remarks: Iterable[Remark]) -> list[str]:
-    """Say all remarks, those about the same thing once.
+    """Say all remarks, each line once.
 
     Examples
     --------
     >>> all_lines([plain("a"), plain("b"), plain("a")])
     ['a', 'b']
     """
-    return [line for remark in merge_remarks(remarks) for line in remark.lines]
+    return list(dict.fromkeys(line for remark in remarks for line in remark.lines))
 
 
 def few(names: Sequence[str], most: int = 5, width: int = 40) -> str:

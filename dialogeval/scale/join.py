@@ -21,7 +21,7 @@ from ..metrics.pairs import TextPair
 from ..metrics.slots import count_slot_errors
 from ..predictions.cells import fingerprint
 from ..protocols import Protocol
-from ..remarks import all_lines
+from ..remarks import all_lines, merge_remarks
 from ..scoring import Scores, not_kept
 from ..signature import signature
 from ..tables import Corpus, Predictions, Source
@@ -128,10 +128,10 @@ def join_counts(plan: Plan, parts: Iterable[Counts], resamples: int, seed: int) 
     coverage = match_turns(gold, Predictions(parts[0].system, turns, path=plan.file), missing)
     counts = _counts(metrics, parts)
     _set_ontology(counts, protocol, gold, coverage)
-    warnings = [*coverage.warnings, *all_lines(r for p in parts for r in p.read)]
+    warnings = [*coverage.warnings, *all_lines(merge_remarks(p.read for p in parts))]
     if plan.gold and "gold" in parts[0].fields:
         warnings.append(f"the file carries its own gold, which was not used: {gold.id} was")
-    warnings += all_lines(r for p in parts for r in p.heard)
+    warnings += all_lines(merge_remarks(p.heard for p in parts))
     align = plan.alignment.id if plan.alignment else ""
     return Scores(
         system=printable(parts[0].system),
