@@ -13,10 +13,10 @@ from typing import IO, Any
 from .exceptions import DataFileError
 from .files import MAX_BYTES, MAX_RATIO
 
-__all__ = ["ROWS_AT_ONCE", "decoded", "parquet_source", "parquet_table", "sized_batches"]
+__all__ = ["CELL", "HARMLESS", "ROWS_AT_ONCE", "decoded", "parquet_source", "parquet_table", "sized_batches"]
 
 #: A table up to this size is read however small its file is; and what a cell costs at least, as Python has it.
-_HARMLESS, _CELL = 1 << 26, 64
+HARMLESS, CELL = 1 << 26, 64
 ROWS_AT_ONCE = 8192
 
 
@@ -57,8 +57,8 @@ def parquet_table(data: bytes, file: str | os.PathLike[str]) -> Any:
 
     source = parquet_source(io.BytesIO(data))
     about = source.metadata
-    limit = max(_HARMLESS, min(MAX_BYTES, MAX_RATIO * len(data)))
-    size = _CELL * about.num_rows * about.num_columns
+    limit = max(HARMLESS, min(MAX_BYTES, MAX_RATIO * len(data)))
+    size = CELL * about.num_rows * about.num_columns
     kept = []
     for taken, batch in sized_batches(source, ROWS_AT_ONCE) if size <= limit else ():
         size += taken

@@ -305,6 +305,11 @@ def test_a_bomb_and_a_line_without_end_are_refused(tmp_path: Path, monkeypatch: 
     bomb.write_bytes(gzip.compress(TURN.format("a", 0).encode() + b" " * 40_000_000))
     with pytest.raises(DataFileError, match="unpacks to more than 200 times its size"):
         list(pieces_of(bomb, 10))
+    rows = pd.DataFrame({"dialogue_id": ["a"] * 30_000, "turn": 0, "response": "hello"})
+    rows.to_parquet(tmp_path / "bomb.parquet")
+    monkeypatch.setattr("dialogeval.predictions.pieces.HARMLESS", 1 << 20)
+    with pytest.raises(DataFileError, match="unpacks to more than 200 times its size"):
+        list(pieces_of(tmp_path / "bomb.parquet", 5000))
     monkeypatch.setattr("dialogeval.predictions.pieces.MAX_LINE", 1000)
     (tmp_path / "long.jsonl").write_text(TURN.format("a", 0) + " " * 1001)
     with pytest.raises(DataFileError, match="line 2 is longer than 1,000 bytes"):

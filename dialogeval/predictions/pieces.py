@@ -20,7 +20,7 @@ from typing import IO, Any
 
 from ..exceptions import DataFileError, DialogevalError, PredictionError, UsageError, show
 from ..files import MAX_RATIO, parse_json
-from ..parquet_file import ROWS_AT_ONCE, decoded, parquet_source, sized_batches
+from ..parquet_file import CELL, HARMLESS, ROWS_AT_ONCE, decoded, parquet_source, sized_batches
 from ..tables import canonical_id
 
 __all__ = ["LARGE", "Piece", "can_be_cut", "pieces_of"]
@@ -279,7 +279,13 @@ def _batches(stream: IO[bytes], path: str | os.PathLike[str], rows: int) -> Iter
         if names.count(column) != 1:
             problem = f"column {column} stands twice" if column in names else f"no column {column}"
             raise PredictionError(problem, file=path, got=f"the columns {', '.join(names[:20])}")
+    taken, limit = 0, max(HARMLESS, MAX_RATIO * os.fstat(stream.fileno()).st_size)
     for size, batch in sized_batches(source, min(rows, ROWS_AT_ONCE)):
+        # A value that a million rows share is stored once: a small file may hold rows without end.
+        taken += size + CELL * batch.num_rows * batch.num_columns
+        if taken > limit:
+            problem = f"unpacks to more than {MAX_RATIO} times its size"
+            raise DataFileError(problem, file=path, mend="split the file")
         if size > _MAX_BATCH:
             problem = f"{len(batch):,} rows unpack to {size:,} bytes, past the limit of {_MAX_BATCH:,}"
             raise DataFileError(problem, file=path, expected="rows of turns")
