@@ -279,13 +279,16 @@ def _batches(stream: IO[bytes], path: str | os.PathLike[str], rows: int) -> Iter
         if names.count(column) != 1:
             problem = f"column {column} stands twice" if column in names else f"no column {column}"
             raise PredictionError(problem, file=path, got=f"the columns {', '.join(names[:20])}")
-    taken, limit = 0, max(HARMLESS, MAX_RATIO * os.fstat(stream.fileno()).st_size)
+    # A value that a million rows share is stored once: a small file may hold rows without end.
+    limit = max(HARMLESS, MAX_RATIO * os.fstat(stream.fileno()).st_size)
+    taken = CELL * source.metadata.num_rows * source.metadata.num_columns
+    bomb = DataFileError(f"unpacks to more than {MAX_RATIO} times its size", file=path, mend="split the file")
+    if taken > limit:
+        raise bomb
     for size, batch in sized_batches(source, min(rows, ROWS_AT_ONCE)):
-        # A value that a million rows share is stored once: a small file may hold rows without end.
-        taken += size + CELL * batch.num_rows * batch.num_columns
+        taken += size
         if taken > limit:
-            problem = f"unpacks to more than {MAX_RATIO} times its size"
-            raise DataFileError(problem, file=path, mend="split the file")
+            raise bomb
         if size > _MAX_BATCH:
             problem = f"{len(batch):,} rows unpack to {size:,} bytes, past the limit of {_MAX_BATCH:,}"
             raise DataFileError(problem, file=path, expected="rows of turns")

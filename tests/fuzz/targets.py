@@ -109,7 +109,7 @@ def _same_value(one: Any, other: Any, what: str) -> None:
 def _pieces(data: bytes) -> None:
     """Read in pieces what is read at once, and count the turns."""
     path = _file("pieces.jsonl", data)
-    pieces = pieces_of(path, 2 if len(data) % 2 else 5000)
+    pieces = pieces_of(path, 3 if len(data) < 2000 else 5000)
     turns = sum(len(read_predictions(p.data, "pieces.jsonl", first=p.first).turns) for p in pieces)
     whole = len(load_predictions(path).turns)
     if turns != whole:
