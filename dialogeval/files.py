@@ -27,11 +27,13 @@ from .strict_json import parse_json, read_json_lines
 __all__ = [
     "MAX_BYTES",
     "collection_paused",
+    "open_file",
     "parse_json",
     "raw_bytes",
     "read_bytes",
     "read_json_lines",
     "unpack",
+    "unreadable",
     "zip_members",
 ]
 
@@ -111,25 +113,66 @@ def raw_bytes(path: str | os.PathLike[str]) -> bytes:
     ...
     dialogeval.exceptions.DataFileError: /dev/null: is a device: expected a file
     """
-    path = Path(path)
-    try:
-        about = path.stat()
-        for kind, test in (("folder", stat.S_ISDIR), ("device", stat.S_ISCHR), ("device", stat.S_ISBLK)):
-            if test(about.st_mode):
-                raise DataFileError(f"is a {kind}", file=path, expected="a file")
+    with open_file(path) as stream:
+        about = os.fstat(stream.fileno())
         if about.st_size > MAX_BYTES:
             raise DataFileError(f"{about.st_size:,} bytes are past the limit of {MAX_BYTES:,}", file=path)
-        with path.open("rb") as stream:
+        try:
             data = stream.read() if stat.S_ISREG(about.st_mode) else _read_some(stream, MAX_BYTES)
-    except FileNotFoundError:
-        raise DataFileError("no such file", file=path, mend="check the path") from None
-    except OSError as error:
-        raise DataFileError(f"cannot be read ({error.strerror or error})", file=path) from None
-    except ValueError as error:  # a path with a NUL character
-        raise DataFileError(f"is not a path ({error})", file=repr(str(path))) from None
+        except OSError as error:
+            raise unreadable(path, error) from None
     if len(data) > MAX_BYTES:
         raise DataFileError(f"more than {MAX_BYTES:,} bytes, past the limit", file=path)
     return data
+
+
+def open_file(path: str | os.PathLike[str]) -> io.BufferedReader:
+    """Open a file or a pipe, to be read as it lies on disk.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    io.BufferedReader
+
+    Raises
+    ------
+    DataFileError
+        Missing file, folder, device, no permission.
+
+    Examples
+    --------
+    >>> open_file("no/such/file")
+    Traceback (most recent call last):
+    ...
+    dialogeval.exceptions.DataFileError: no/such/file: no such file; check the path
+    """
+    path = Path(path)
+    try:
+        mode = path.stat().st_mode
+        for kind, test in (("folder", stat.S_ISDIR), ("device", stat.S_ISCHR), ("device", stat.S_ISBLK)):
+            if test(mode):
+                raise DataFileError(f"is a {kind}", file=path, expected="a file")
+        return path.open("rb")
+    except FileNotFoundError:
+        raise DataFileError("no such file", file=path, mend="check the path") from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except ValueError as error:  # a path with a NUL character
+        raise DataFileError(f"is not a path ({error})", file=repr(str(path))) from None
+
+
+def unreadable(path: str | os.PathLike[str], error: OSError) -> DataFileError:
+    """Return our error for one of the system.
+
+    Examples
+    --------
+    >>> str(unreadable("a.json", PermissionError(13, "Permission denied")))
+    'a.json: cannot be read (Permission denied)'
+    """
+    return DataFileError(f"cannot be read ({error.strerror or error})", file=path)
 
 
 def unpack(data: bytes, file: str | os.PathLike[str]) -> bytes:

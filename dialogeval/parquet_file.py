@@ -13,10 +13,10 @@ from typing import IO, Any
 from .exceptions import DataFileError
 from .files import MAX_BYTES, MAX_RATIO
 
-__all__ = ["CELL", "HARMLESS", "ROWS_AT_ONCE", "decoded", "parquet_source", "parquet_table", "sized_batches"]
+__all__ = ["HARMLESS", "ROWS_AT_ONCE", "decoded", "parquet_source", "parquet_table", "sized_batches"]
 
 #: A table up to this size is read however small its file is; and what a cell costs at least, as Python has it.
-HARMLESS, CELL = 1 << 26, 64
+HARMLESS, _CELL = 1 << 26, 64
 ROWS_AT_ONCE = 8192
 
 
@@ -58,16 +58,9 @@ def parquet_table(data: bytes, file: str | os.PathLike[str]) -> Any:
     source = parquet_source(io.BytesIO(data))
     about = source.metadata
     limit = max(HARMLESS, min(MAX_BYTES, MAX_RATIO * len(data)))
-    size = CELL * about.num_rows * about.num_columns
-    kept = []
-    for taken, batch in sized_batches(source, ROWS_AT_ONCE) if size <= limit else ():
-        size += taken
-        if size > limit:
-            break
-        kept.append(decoded(batch))
-    if size > limit:
-        problem = f"unpacks to more than {limit:,} bytes in {about.num_rows:,} rows, past the limit"
-        raise DataFileError(problem, file=file, mend="split the file")
+    problem = f"unpacks to more than {limit:,} bytes in {about.num_rows:,} rows, past the limit"
+    bomb = DataFileError(problem, file=file, mend="split the file")
+    kept = [decoded(batch) for _, batch in sized_batches(source, ROWS_AT_ONCE, limit, bomb)]
     schema = kept[0].schema if kept else source.schema_arrow.remove_metadata()
     return pyarrow.Table.from_batches(kept, schema)
 
@@ -92,22 +85,44 @@ def parquet_source(stream: IO[bytes]) -> Any:
     leaves = [source.schema.column(i) for i in range(len(source.schema))]
     texts = [c.path for c in leaves if c.path == c.name and c.logical_type.type == "STRING"]
     stream.seek(0)
-    return parquet.ParquetFile(stream, pre_buffer=False, read_dictionary=texts)
+    return parquet.ParquetFile(stream, metadata=source.metadata, pre_buffer=False, read_dictionary=texts)
 
 
-def sized_batches(source: Any, rows: int) -> Iterator[tuple[int, Any]]:
+def sized_batches(source: Any, rows: int, limit: int, bomb: DataFileError) -> Iterator[tuple[int, Any]]:
     """Yield rows a few at a time, and the bytes that they take once they are `decoded`.
+
+    Parameters
+    ----------
+    source : pyarrow.parquet.ParquetFile
+        As `parquet_source` opens it.
+    rows : int
+        At a time.
+    limit : int
+        Bytes that all rows may take.
+    bomb : DataFileError
+        Raised past the limit.
+
+    Yields
+    ------
+    tuple of int and pyarrow.RecordBatch
 
     Examples
     --------
     >>> import pyarrow.parquet
     >>> buffer = io.BytesIO()
     >>> pyarrow.parquet.write_table(pyarrow.table({"a": ["xx", "xx"]}), buffer)
-    >>> [size for size, _ in sized_batches(parquet_source(buffer), 10)]
+    >>> [size for size, _ in sized_batches(parquet_source(buffer), 10, 1000, DataFileError("big"))]
     [4]
     """
+    taken = _CELL * source.metadata.num_rows * source.metadata.num_columns
+    if taken > limit:
+        raise bomb
     for batch in source.iter_batches(rows):
-        yield sum(_decoded_bytes(column) for column in batch.columns), batch
+        size = sum(_decoded_bytes(column) for column in batch.columns)
+        taken += size
+        if taken > limit:
+            raise bomb
+        yield size, batch
 
 
 def decoded(batch: Any) -> Any:

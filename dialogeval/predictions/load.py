@@ -17,6 +17,7 @@ from ..exceptions import DataFileError, DialogevalError, PredictionError, Unknow
 from ..files import collection_paused, parse_json, read_bytes, read_json_lines
 from ..locate import locate_predictions
 from ..parquet_file import parquet_table
+from ..remarks import few
 from ..tables import Predictions
 from .cells import build
 from .formats import READERS, Content
@@ -25,7 +26,6 @@ __all__ = [
     "FORMATS",
     "check_format",
     "load_predictions",
-    "parse_content",
     "read_predictions",
     "recognize",
     "system_name",
@@ -162,7 +162,7 @@ def read_predictions(
     >>> read_predictions(b'{"dialogue_id": "a", "turn": 0, "response": "hello"}', "mine.jsonl").name
     'mine'
     """
-    content = parse_content(data, file, first)
+    content = _parse(data, file, first)
     known = format or (recognize(content) if like is None else _recognize_more(content, like))
     return build(
         READERS[known](content),
@@ -202,7 +202,7 @@ def recognize(content: Content) -> str:
         raise PredictionError("holds no turns", file=content.file)
     if content.rows is not None:
         names = set().union(*(row.keys() for _, row in content.rows))
-        fits, seen = _rows_fit(names), f"rows with the fields {_some(sorted(names)) or 'none'}"
+        fits, seen = _rows_fit(names), f"rows with the fields {few(sorted(names), most=20) or 'none'}"
     elif not content.document and isinstance(content.document, (dict, list)):
         raise PredictionError("holds no dialogues", file=content.file, got=show(content.document))
     elif isinstance(content.document, dict):
@@ -240,11 +240,6 @@ def _recognize_more(content: Content, like: str) -> str:
         both = others | {"dialogue_id", "turn", {"turns": "state", "pairs": "gold"}[like]}
         return recognize(Content(content.file, rows=[(0, dict.fromkeys(both))]))
     return like
-
-
-def _some(names: list[str]) -> str:
-    """List names of a file, but not a thousand of them."""
-    return ", ".join(n[:40] for n in names[:20]) + ", …" * (len(names) > 20)
 
 
 def _rows_fit(names: set[str]) -> list[str]:
@@ -290,14 +285,8 @@ def _outline(value: Any) -> str:
     return show(value)
 
 
-def parse_content(data: bytes, file: str, start: int | None = None) -> Content:
-    """Tell JSON, JSON lines, CSV and Parquet apart from their first bytes, and parse.
-
-    Examples
-    --------
-    >>> parse_content(b'{"sng01": []}', "a.json").document
-    {'sng01': []}
-    """
+def _parse(data: bytes, file: str, start: int | None = None) -> Content:
+    """Tell JSON, JSON lines, CSV and Parquet apart from their first bytes, and parse."""
     if data[:4] == b"PAR1":
         return _tabular(data, file, parquet_table, start or 1)
     text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -346,7 +335,7 @@ def _tabular(data: bytes, file: str, parse: Any, start: int = 1) -> Content:
         )
     for column in ("dialogue_id", "turn"):
         if column not in names:
-            raise PredictionError(f"no column {column}", file=file, got=f"the columns {_some(names)}")
+            raise PredictionError(f"no column {column}", file=file, got=f"the columns {few(names, most=20)}")
     twice = next((n for n, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         raise PredictionError(

@@ -15,12 +15,12 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 from ..exceptions import DataFileError, DialogevalError, PredictionError, UsageError, show
-from ..files import MAX_RATIO, parse_json
-from ..parquet_file import CELL, HARMLESS, ROWS_AT_ONCE, decoded, parquet_source, sized_batches
+from ..files import MAX_RATIO, open_file, parse_json, unreadable
+from ..parquet_file import HARMLESS, ROWS_AT_ONCE, decoded, parquet_source, sized_batches
+from ..remarks import few
 from ..tables import canonical_id
 
 __all__ = ["LARGE", "Piece", "can_be_cut", "pieces_of"]
@@ -80,8 +80,8 @@ def pieces_of(path: str | os.PathLike[str], turns_at_once: int) -> Iterator[Piec
 
     Examples
     --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp(), "mine.jsonl")
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "mine.jsonl")
     >>> rows = [("a", 0), ("a", 1), ("b", 0)]
     >>> _ = file.write_text("".join(f'{{"dialogue_id": "{d}", "turn": {t}}}\\n' for d, t in rows))
     >>> [(piece.first, piece.rows) for piece in pieces_of(file, 1)]
@@ -98,7 +98,7 @@ def pieces_of(path: str | os.PathLike[str], turns_at_once: int) -> Iterator[Piec
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataFileError(f"broken gzip file ({error})", file=path, mend="compress it again") from None
     except OSError as error:
-        raise DataFileError(f"cannot be read ({error.strerror or error})", file=path) from None
+        raise unreadable(path, error) from None
     if empty:
         raise DataFileError("is empty", file=path)
 
@@ -134,18 +134,7 @@ def can_be_cut(path: str | os.PathLike[str]) -> bool:
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file as a stream of its unpacked bytes."""
-    try:
-        file = Path(path)
-        if file.is_dir():
-            raise DataFileError("is a folder", file=path, expected="a file")
-        raw = file.open("rb")
-    except FileNotFoundError:
-        raise DataFileError("no such file", file=path, mend="check the path") from None
-    except OSError as error:
-        raise DataFileError(f"cannot be read ({error.strerror or error})", file=path) from None
-    except ValueError as error:  # a path with a NUL character
-        raise DataFileError(f"is not a path ({error})", file=repr(str(path))) from None
-    with raw:
+    with open_file(path) as raw:
         head = raw.peek(4)[:4]
         if head == b"PK\x03\x04":
             raise UsageError("a zip archive cannot be read in pieces", file=path, mend="unpack it")
@@ -278,17 +267,10 @@ def _batches(stream: IO[bytes], path: str | os.PathLike[str], rows: int) -> Iter
     for column in ("dialogue_id", "turn"):
         if names.count(column) != 1:
             problem = f"column {column} stands twice" if column in names else f"no column {column}"
-            raise PredictionError(problem, file=path, got=f"the columns {', '.join(names[:20])}")
-    # A value that a million rows share is stored once: a small file may hold rows without end.
+            raise PredictionError(problem, file=path, got=f"the columns {few(names, most=20)}")
     limit = max(HARMLESS, MAX_RATIO * os.fstat(stream.fileno()).st_size)
-    taken = CELL * source.metadata.num_rows * source.metadata.num_columns
     bomb = DataFileError(f"unpacks to more than {MAX_RATIO} times its size", file=path, mend="split the file")
-    if taken > limit:
-        raise bomb
-    for size, batch in sized_batches(source, min(rows, ROWS_AT_ONCE)):
-        taken += size
-        if taken > limit:
-            raise bomb
+    for size, batch in sized_batches(source, min(rows, ROWS_AT_ONCE), limit, bomb):
         if size > _MAX_BATCH:
             problem = f"{len(batch):,} rows unpack to {size:,} bytes, past the limit of {_MAX_BATCH:,}"
             raise DataFileError(problem, file=path, expected="rows of turns")

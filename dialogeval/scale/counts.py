@@ -81,6 +81,8 @@ class Counts:
     fields : tuple of str
         What the predictions hold: ``states``, ``responses``, ``active_domains``, ``gold``.
     protocol : Protocol
+    keys : tuple of str
+        Of the metrics that are scored.
     turns : pandas.DataFrame
         dialogue_id and turn of the predictions.
     sums : list of pandas.DataFrame
@@ -205,6 +207,11 @@ def count_predictions(
         predictions, _ = align_predictions(whole, predictions, plan.alignment)
     protocol = chosen_protocol(plan.protocol, whole, predictions, plan.tokenizer)
     metrics, dropped = scorable(protocol.resolve_metrics(), whole, predictions)
+    sources = [part for m in metrics for part in m.sources]
+    for part in sources:
+        if not part.additive and part.task != "text":
+            problem = f"counts of {part.key} do not add up over dialogues, and are not of responses"
+            raise UsageError(problem, mend="score the file at once")
     missing = plan.missing or protocol.missing
     # What whole dialogues are missing is known at the end, and refused then if it is to be.
     try:
@@ -214,13 +221,8 @@ def count_predictions(
         match_turns(whole, predictions, "skip")
         raise
     pairs, heard = make_pairs(metrics, here, predictions, protocol, coverage)
+    sums = all_dialogue_sums(count_all(tuple(p for p in sources if p.additive), pairs))
     functions = counting_functions(metrics)
-    for part in (p for m in metrics for p in m.sources):
-        if not part.additive and part.task != "text":
-            problem = f"counts of {part.key} do not add up over dialogues, and are not of responses"
-            raise UsageError(problem, mend="score the file at once")
-    sums = all_dialogue_sums(count_all(tuple(p for m in metrics for p in m.sources if p.additive), pairs))
-    gathers = not all(functions.values())
     slots = pd.concat([f[["domain", "slot"]] for f in (own.layouts, own.states)]) if own else table("layouts")
     return Counts(
         number=number,
@@ -232,7 +234,7 @@ def count_predictions(
         keys=tuple(m.key for m in metrics),
         turns=predictions.turns[["dialogue_id", "turn"]],
         sums=[sums[f] for f, additive in functions.items() if additive],
-        said=_responses(pairs["text"]) if gathers else None,
+        said=None if all(functions.values()) else _responses(pairs["text"]),
         read=list(predictions.remarks),
         heard=[*map(plain, dropped), *heard],
         tasks=compared(pairs),
@@ -243,9 +245,11 @@ def count_predictions(
 
 def _responses(pair: TextPair) -> TextPair:
     """Keep of a pair of texts what types are counted on, as compact columns."""
-    columns: Any = (pd.Series(pair.dialogue_id, dtype="str"), np.asarray(pair.turn, dtype="int64"))
-    order: Any = None if pair.order is None else np.asarray(pair.order, dtype=float)
-    responses: Any = pd.Series(pair.responses, dtype="str")
-    return replace(
-        pair, dialogue_id=columns[0], turn=columns[1], references=[], responses=responses, order=order
-    )
+    columns: dict[str, Any] = {
+        "dialogue_id": pd.Series(pair.dialogue_id, dtype="str"),
+        "turn": np.asarray(pair.turn, dtype="int64"),
+        "references": [],
+        "responses": pd.Series(pair.responses, dtype="str"),
+        "order": np.asarray(pair.order, dtype=float),
+    }
+    return replace(pair, **columns)

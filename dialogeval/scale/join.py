@@ -123,8 +123,8 @@ def join_counts(plan: Plan, parts: Iterable[Counts], resamples: int, seed: int) 
     protocol = parts[0].protocol
     metrics = tuple(m for m in protocol.resolve_metrics() if m.key in parts[0].keys)
     missing = plan.missing or protocol.missing
-    gold = plan.gold.corpus if plan.gold else _own_gold(plan.file, parts)
     turns = pd.concat([p.turns for p in parts], ignore_index=True)
+    gold = plan.gold.corpus if plan.gold else _own_gold(plan.file, parts, turns)
     coverage = match_turns(gold, Predictions(parts[0].system, turns, path=plan.file), missing)
     counts = _counts(metrics, parts)
     _set_ontology(counts, protocol, gold, coverage)
@@ -170,13 +170,18 @@ def _gather(said: Sequence[TextPair], parts: Sequence[Counts]) -> TextPair:
     return replace(said[0], dialogue_id=ids, turn=turn, responses=texts, order=order)
 
 
-def _own_gold(file: str, parts: Sequence[Counts]) -> Corpus:
+def _own_gold(file: str, parts: Sequence[Counts], turns: pd.DataFrame) -> Corpus:
     """Return what must be known of the gold that the file carries: its turns, slots and checksum."""
-    turns = pd.concat([p.turns for p in parts], ignore_index=True).assign(user="", system="", layout=0)
     slots = pd.concat([p.slots for p in parts], ignore_index=True).drop_duplicates(ignore_index=True)
     source = Source(path=file, sha256=fingerprint(p.digest for p in parts))
     layouts = slots.assign(layout=0)[["layout", "domain", "slot"]]
-    return Corpus("own", family="pairs", turns=turns, layouts=layouts, source=source)
+    return Corpus(
+        "own",
+        family="pairs",
+        turns=turns.assign(user="", system="", layout=0),
+        layouts=layouts,
+        source=source,
+    )
 
 
 def _set_ontology(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import UsageError, show
-from ..predictions.load import check_format, parse_content, recognize, system_name
+from ..predictions.load import check_format, system_name
 from ..predictions.pieces import Piece, pieces_of
 from ..protocols import Protocol, find_protocol
 from ..scoring import RESAMPLES, SEED, Scores, check_arguments
@@ -109,8 +109,6 @@ def score_in_pieces(
         gold = load_corpus(gold, split, home=home)
     if isinstance(alignment, (str, os.PathLike)):
         alignment = load_alignment(alignment)
-    pieces = pieces_of(path, turns_at_once)
-    first = next(pieces)
     plan = Plan(
         str(path),
         GoldSlices(gold) if gold is not None else None,
@@ -118,12 +116,15 @@ def score_in_pieces(
         alignment,
         tokenizer,
         missing,
-        None if format else recognize(parse_content(first.data, str(path), first.first)),
-        format,
-        name or system_name(Path(path).name),
+        format=format,
+        name=name or system_name(Path(path).name),
     )
+    pieces = pieces_of(path, turns_at_once)
+    # The first one says which format the file has: where a later one breaks it, its line is named.
+    first = count_piece(plan, next(pieces))
+    plan = replace(plan, like=first.format)
     seen, parts = Seen(plan.file), []
-    for counts in _counted(plan, chain([first], pieces), dask):
+    for counts in chain([first], _counted(plan, pieces, dask)):
         seen.add(counts)
         parts.append(counts)
     parts += _unanswered(plan, parts, seen)
