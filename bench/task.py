@@ -21,7 +21,7 @@ from dialogeval.coverage import match_turns
 from dialogeval.database import FUZZY, Database, alike
 from dialogeval.metrics.offers import TaskPair
 from dialogeval.metrics.task import TASK_METRICS, task_counts
-from dialogeval.mwzeval import NO_CONSTRAINT, readable_time
+from dialogeval.mwzeval import NO_CONSTRAINT, minutes
 from dialogeval.pairing_task import task_pair
 from dialogeval.protocols import PROTOCOLS
 
@@ -53,8 +53,8 @@ def _fits(domain: str, slot: str, value: str, entry: str) -> bool:
     if entry == "?":
         return True
     if slot in ("arrive", "leave"):
-        value = value if readable_time(value) else "00:00"
-        return entry <= value if slot == "arrive" else entry >= value
+        wanted, time = minutes(value) or 0, minutes(entry) or 0
+        return time <= wanted if slot == "arrive" else time >= wanted
     return alike(value, entry) if (domain, slot) in FUZZY else entry == value
 
 

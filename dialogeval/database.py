@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ import pandas as pd
 
 from .exceptions import CorpusError, DataFileError, UnknownNameError, show
 from .files import parse_json, raw_bytes, read_bytes, zip_members
-from .mwzeval import NO_CONSTRAINT, readable_time, slot_name
+from .mwzeval import NO_CONSTRAINT, minutes, slot_name
 from .tables import Corpus
 
 __all__ = ["DOMAINS", "FUZZY", "Database", "database_from_entries", "load_database", "partial_ratio"]
@@ -289,19 +289,22 @@ CONSTRAINTS = frozenset(
 def _test(domain: str, slot: str, wanted: str) -> Callable[[str], bool]:
     """Return the function that tells whether an entry's field fits the wanted value."""
     if slot in ("arrive", "leave"):
-        time = wanted if readable_time(wanted) else "00:00"
-        return time.__ge__ if slot == "arrive" else time.__le__
+        time = minutes(wanted) or 0
+        if slot == "arrive":
+            return lambda entry: (minutes(entry) or 0) <= time
+        return lambda entry: (minutes(entry) or 0) >= time
     if (domain, slot) in FUZZY:
         return partial(alike, wanted)
     return wanted.__eq__
 
 
-def alike(one: str, other: str) -> bool:
-    """Tell whether two strings are the same to a query: rapidfuzz screens, difflib decides."""
+@lru_cache(maxsize=100_000)
+def alike(one: str, other: str, at_least: int = THRESHOLD) -> bool:
+    """Tell whether a partial ratio, in whole per cent, reaches a threshold: rapidfuzz screens, difflib decides."""
     from rapidfuzz.fuzz import partial_ratio as upper_bound
 
-    # Half a point of slack: an upper bound computed in floating point need not be one to the last digit.
-    return upper_bound(one, other) >= THRESHOLD - 0.5 and partial_ratio(one, other) >= THRESHOLD
+    # One point of slack: half for the rounding, and an upper bound in floating point need not be exact.
+    return upper_bound(one, other) >= at_least - 1 and round(partial_ratio(one, other)) >= at_least
 
 
 def _text(value: object) -> str | None:

@@ -1,8 +1,8 @@
 """Normalisation of the MultiWOZ_Evaluation scorer: responses, and slots, values and times of states.
 
-In go responses as systems wrote them, or tables of states and goals; out come the forms that Inform,
-Success and BLEU of protocol ``mwzeval`` are computed from. Known respellings of values stand in
-``data/values.csv``. Each distinct string is normalised once.
+In go responses, slots or values as systems wrote them; out come the forms that protocol ``mwzeval``
+compares. Its steps for states call these functions, see `dialogeval.normalize`. Known respellings of
+values are listed in ``data/values.csv``, known placeholders in ``data/placeholders.csv``.
 """
 
 from __future__ import annotations
@@ -13,18 +13,16 @@ from functools import cache, lru_cache
 
 import pandas as pd
 
-from .normalize import lookup
 from .remarks import Remark
+from .resources import lookup
 
 __all__ = [
     "NO_CONSTRAINT",
     "mark_placeholders",
+    "minutes",
     "normalize_responses",
-    "normalize_slot_names",
-    "normalize_slot_values",
     "normalize_time",
     "normalize_value",
-    "readable_time",
     "slot_name",
 ]
 
@@ -32,12 +30,15 @@ __all__ = [
 NO_CONSTRAINT = frozenset(
     {"dontcare", "not mentioned", "don't care", "dont care", "do n't care", "do not care"}
 )
-#: Slots whose values are names of places, and the rows of ``values.csv`` that serve them.
-_ROWS_OF = {"departure": "name", "destination": "name", "arrive": "time", "leave": "time", "booktime": "time"}
+#: Slots whose values are names of places or times, and the rows of ``values.csv`` that serve them.
+_ROWS_OF = {"departure": "name", "destination": "name", "arrive": "time", "leave": "time"}
 _SHORT = {"arriveby": "arrive", "leaveat": "leave"}
-_TIME = re.compile(r"(\d{1,2})(?:[:.]?(\d{2}))?(?: ?([ap])\.?m\.?)?")
-_HHMM = re.compile(r"\d\d:\d\d")
-_WITHIN = re.compile(r"(?<!\d)\d\d:\d\d(?!\d)")
+#: What a time starts with; that of ``values.csv`` is all there is.
+_PHRASES = {"one o'clock p.m": "13:00", "ten o'clock a.m": "10:00"}
+# Few digits: Python refuses to read a number of thousands.
+_CLOCK = re.compile(r"([0-9]{1,9})(?: *:([^:]*))?")
+_DIGITS = re.compile("[0-9]+")
+_HHMM = re.compile("([0-9]{2}):([0-9]{2,9})")
 
 
 def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[Remark]]:
@@ -63,7 +64,9 @@ def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[li
     """
     from .placeholders import read_placeholders
 
-    return read_placeholders([text.lower() for text in texts], what)
+    # The scorer's names alone: what others the project knows, it drops.
+    table = pd.DataFrame(lookup("placeholders"), columns=["variant", "canonical"])
+    return read_placeholders([text.lower() for text in texts], what, table)
 
 
 def normalize_responses(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[Remark]]:
@@ -103,10 +106,10 @@ def slot_name(slot: str) -> str:
 
     Examples
     --------
-    >>> [slot_name(s) for s in ("arrive by", "leaveAt", "price range", "trainID")]
-    ['arrive', 'leave', 'pricerange', 'trainid']
+    >>> [slot_name(s) for s in ("arrive by", "leaveAt", "price range", "trainID", "day")]
+    ['arrive', 'leave', 'pricerange', 'trainid', 'day']
     """
-    name = "".join(slot.lower().split())
+    name = slot.lower().replace(" ", "")
     return _SHORT.get(name, name)
 
 
@@ -131,86 +134,62 @@ def normalize_value(slot: str, value: str) -> str:
     ("bridge and river's inn", '09:00')
     """
     rows = _ROWS_OF.get(slot, slot)
-    value = " ".join(value.lower().replace("&", " and ").split()).replace(" '", "'")
-    known = _respellings().get((rows, value))
-    if known is not None:
-        return known
-    return normalize_time(value) if rows == "time" else value
+    if rows == "time":
+        return normalize_time(value)
+    if rows in ("name", "food"):
+        value = value.strip().lower()
+    if rows == "name":
+        value = value.replace(" & ", " and ").replace("&", " and ").replace(" '", "'")
+    return _respellings().get((rows, value), value)
 
 
 def normalize_time(value: str) -> str:
-    """Write a time of day as HH:MM; what cannot be read comes back without ``by`` or ``after``.
-
-    Systems repeat themselves (``10:00 10:00``): where the whole is no time, the first HH:MM in it is.
+    """Write a time of day as the scorer does: its rules one after the other, whatever comes of it.
 
     Examples
     --------
-    >>> [normalize_time(t) for t in ("by 9:15", "0915", "9", "9:15 pm", "12 a.m.", "10:am", "after")]
-    ['09:15', '09:15', '09:00', '21:15', '00:00', '10:am', '']
-    >>> normalize_time("10:00 10:00")
-    '10:00'
+    >>> [normalize_time(t) for t in ("18 :00", "9 : 30", "10.30", "17:15 am", "10:00 10:00", "after 9:30")]
+    ['18:00', '09:30', '10.30', '17:15', '10:0010:00', '09:30']
+    >>> [normalize_time(t) for t in ("by 9:15", "0915", "9", "9:15 pm", "12:30 p.m.", "10:am", "after")]
+    ['09:15', '09:15', '09:00', '21:15', '24:30', '10:', '00:00']
     """
-    value = re.sub(r"^(?:by|after)\b\s*", "", value.strip().lower())
-    known = _respellings().get(("time", value))
-    if known is not None:
-        return known
-    match = _TIME.fullmatch(value)
-    if not match:
-        within = _WITHIN.search(value)
-        return within[0] if within else value
-    hour = int(match[1])
-    if match[3]:
-        hour = hour % 12 + 12 * (match[3] == "p")
-    return f"{hour:02}:{match[2] or '00'}"
+    time = value.strip().lower()
+    for phrase, hour in _PHRASES.items():
+        if time.startswith(phrase):
+            return hour
+    if ("time", time) in _respellings():
+        return _respellings()["time", time]
+    if time.startswith("by"):
+        time = time[3:]
+    for word in ("after", "afer"):
+        if time.startswith(word):
+            time = time[len(word) :].strip()
+    time = _without_ending(time, ("am", "a.m."))
+    morning, time = time, _without_ending(time, ("pm", "p.m."))
+    if time != morning and (match := _CLOCK.fullmatch(time)):
+        return f"{int(match[1]) + 12}:{'00' if match[2] is None else match[2]}"
+    if not time:
+        return "00:00"
+    if time[-1] in ".,?":
+        time = time[:-1]
+    if _DIGITS.fullmatch(time):
+        return f"{time[:2]}:{time[2:]}" if len(time) == 4 else f"{time:0>2}:00"
+    if ":" in time:
+        time = time.replace(" ", "")
+    return f"0{time}" if len(time) == 4 and time[1] == ":" else time
 
 
-def readable_time(value: str) -> bool:
-    """Tell whether a normalised time is HH:MM; one that is not counts as 00:00 in a query.
+@cache
+def minutes(time: str) -> int | None:
+    """Return a normalised time in minutes; None for one that cannot be read, which a query takes for 00:00.
 
     Examples
     --------
-    >>> readable_time("09:15"), readable_time("10:am")
-    (True, False)
+    >>> minutes("09:15"), minutes("10:0010:00"), minutes("10.30"), minutes("10:")
+    (555, 610, None, None)
     """
-    return _HHMM.fullmatch(value) is not None
-
-
-def normalize_slot_names(slots: pd.Series) -> pd.Series:
-    """Run `slot_name` over a column, once for each distinct name.
-
-    Examples
-    --------
-    >>> normalize_slot_names(pd.Series(["arriveBy", "day"], dtype="str")).tolist()
-    ['arrive', 'day']
-    """
-    return slots.map({s: slot_name(s) for s in slots.unique()}).astype("str")
-
-
-def normalize_slot_values(table: pd.DataFrame) -> pd.DataFrame:
-    """Normalise domains, slots and values of a table of states or goals.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        With the columns domain, slot and value; not changed.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The same columns; rows whose value is empty are left out, the order is kept.
-
-    Examples
-    --------
-    >>> s = pd.DataFrame({"domain": ["Train"], "slot": ["leaveAt"], "value": ["0915"]}, dtype="str")
-    >>> normalize_slot_values(s).values.tolist()
-    [['train', 'leave', '09:15']]
-    """
-    table = table[table["value"] != ""].reset_index(drop=True)
-    slots = normalize_slot_names(table["slot"])
-    pairs = list(zip(slots.tolist(), table["value"].tolist(), strict=True))
-    known = {pair: normalize_value(*pair) for pair in dict.fromkeys(pairs)}
-    values = pd.Series([known[pair] for pair in pairs], dtype="str")
-    return table.assign(domain=table["domain"].str.lower(), slot=slots, value=values)
+    match = _HHMM.match(time)
+    return int(match[1]) * 60 + int(match[2]) if match else None
 
 
 # Helpers ------------------------------------------------------------------------------------------
@@ -219,6 +198,13 @@ def normalize_slot_values(table: pd.DataFrame) -> pd.DataFrame:
 @cache
 def _respellings() -> dict[tuple[str, str], str]:
     return {(slot, variant): canonical for slot, variant, canonical in lookup("values")}
+
+
+def _without_ending(time: str, endings: tuple[str, ...]) -> str:
+    for ending in endings:
+        if time.endswith(ending):
+            time = time[: -len(ending)].strip()
+    return time
 
 
 @cache

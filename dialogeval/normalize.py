@@ -8,17 +8,19 @@ is *not filled* and leaves the state. The tables that steps look up are CSV file
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterable
-from functools import lru_cache, partial, reduce
-from importlib.resources import files
+from functools import partial, reduce
 
+import numpy as np
 import pandas as pd
 
+from . import mwzeval
 from .exceptions import UnknownNameError
+from .resources import lookup
 
 __all__ = [
+    "CELL_STEPS",
     "NOT_FILLED",
     "SLOT_STEPS",
     "STEPS",
@@ -34,16 +36,11 @@ __all__ = [
 NOT_FILLED = ("", "not mentioned", "未提及")
 
 _DONTCARE = re.compile(r"do(es)?(n't| ?nt| n't| not) ?(care|matter)|dontcare|any|不在意")
-_TIME = re.compile(r"(?:(\d{1,2})[:.](\d{2})|(\d{2})(\d{2})|(\d{1,2})(?= ?[ap]\.?m))(?: ?([ap])\.?m\.?)?")
+_TIME = re.compile(
+    r"(?:(\d{1,2})(?: *: *|\.)(\d{2})|(\d{2})(\d{2})|(\d{1,2})(?= ?[ap]\.?m))(?: ?([ap])\.?m\.?)?"
+)
 _ARTICLE = re.compile(r"^(the\s+)+", re.IGNORECASE)
 _PUNCTUATION = re.compile(r"['’`.,!?()\"-]")
-
-
-@lru_cache
-def lookup(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of a CSV file under ``data``, without its header."""
-    text = files("dialogeval").joinpath("data", f"{name}.csv").read_text(encoding="utf-8")
-    return tuple(map(tuple, list(csv.reader(text.splitlines()))[1:]))
 
 
 def _drop_none(value: str) -> str:
@@ -111,7 +108,17 @@ def _multiwoz22_name(domain: str, slot: str) -> str:
 
 #: Functions of (domain, slot) by step name and choice.
 SLOT_STEPS: dict[str, dict[str, Callable[[str, str], str]]] = {
-    "slots": {"plain": _plain_name, "multiwoz22": _multiwoz22_name},
+    "slots": {
+        "plain": _plain_name,
+        "multiwoz22": _multiwoz22_name,
+        "mwzeval": lambda domain, slot: mwzeval.slot_name(slot),
+    },
+}
+
+#: Functions of (slot, value) by step name and choice, which run last. What they see is all a value: these
+#: scorers know no spelling of "not filled".
+CELL_STEPS: dict[str, dict[str, Callable[[str, str], str]]] = {
+    "values": {"mwzeval": mwzeval.normalize_value},
 }
 
 
@@ -135,7 +142,7 @@ def check_steps(steps: Iterable[str]) -> tuple[tuple[str, str], ...]:
     >>> check_steps(["case:lower", "none:drop"])
     (('case', 'lower'), ('none', 'drop'))
     """
-    known: dict[str, dict] = {**STEPS, **SLOT_STEPS}
+    known: dict[str, dict] = {**STEPS, **SLOT_STEPS, **CELL_STEPS}
     pairs = []
     for step in steps:
         name, _, choice = step.partition(":")
@@ -179,7 +186,7 @@ def normalize_value(value: str, steps: Iterable[str]) -> str:
     ----------
     value : str
     steps : iterable of str
-        Steps for slot names among them are passed over.
+        Steps that look at slots among them are passed over.
 
     Returns
     -------
@@ -215,8 +222,8 @@ def normalize_values(
     values : iterable of str
     steps : iterable of str
     not_filled : iterable of str, optional
-        Values that mean "no value" before any step: `NOT_FILLED`, or the empty one alone where a
-        step ``map`` has its own table of what means that.
+        Values that mean "no value" before any step: `NOT_FILLED`; the empty one alone where a step
+        ``map`` has its own table of what means that; none where a step ``values`` takes all for values.
 
     Returns
     -------
@@ -234,7 +241,8 @@ def normalize_values(
     """
     steps = tuple(steps)
     if not_filled is None:
-        not_filled = ("",) if any(s.startswith("map:") and s != "map:keep" for s in steps) else NOT_FILLED
+        acting = {name for name, choice in check_steps(steps) if choice != "keep"}
+        not_filled = () if acting & CELL_STEPS.keys() else ("",) if "map" in acting else NOT_FILLED
     absent, run = frozenset(not_filled), _value_function(steps)
     return ["" if v in absent else run(v) for v in values]
 
@@ -258,12 +266,12 @@ def normalize_slot(domain: str, slot: str, steps: Iterable[str]) -> str:
 def normalize_states(
     states: pd.DataFrame, steps: Iterable[str], not_filled: Iterable[str] | None = None
 ) -> pd.DataFrame:
-    """Run the steps on a table of states and drop the rows that are then not filled.
+    """Run the steps on a table of states, or goals, and drop the rows that are then not filled.
 
     Parameters
     ----------
     states : pandas.DataFrame
-        Columns dialogue_id, turn, domain, slot, value; not changed.
+        Columns domain, slot, value and others; not changed.
     steps : iterable of str
     not_filled : iterable of str, optional
         As for `normalize_values`.
@@ -271,7 +279,7 @@ def normalize_states(
     Returns
     -------
     pandas.DataFrame
-        Same columns, possibly fewer rows.
+        Same columns and order, possibly fewer rows.
 
     Raises
     ------
@@ -285,14 +293,26 @@ def normalize_states(
     ['north']
     """
     steps = tuple(steps)
+    by_cell = [CELL_STEPS[n][c] for n, c in check_steps(steps) if n in CELL_STEPS and c != "keep"]
     codes, values = pd.factorize(states["value"])
     new = normalize_values(values, steps, not_filled)
     if any(a != b or not b for a, b in zip(values, new, strict=True)):
         states = states.assign(value=pd.Series(new, dtype="str").take(codes).to_numpy())
-        states = states[states["value"] != ""].reset_index(drop=True)
+        # Where an empty value is a value, one that a step has emptied still goes.
+        gone = np.array([not b and bool(a or not by_cell) for a, b in zip(values, new, strict=True)])
+        states = states[~gone[codes]].reset_index(drop=True)
     if any(name in SLOT_STEPS for name, _ in check_steps(steps)):
-        names = states[["domain", "slot"]].drop_duplicates()
-        named = [normalize_slot(d, s, steps) for d, s in zip(names["domain"], names["slot"], strict=True)]
-        merged = states[["domain", "slot"]].merge(names.assign(new=named), on=["domain", "slot"], how="left")
-        states = states.assign(slot=merged["new"].to_numpy())
+        renamed = _by_pair(states, "domain", "slot", lambda domain, slot: normalize_slot(domain, slot, steps))
+        states = states.assign(slot=renamed)
+    for function in by_cell:
+        states = states.assign(value=_by_pair(states, "slot", "value", function))
     return states
+
+
+def _by_pair(frame: pd.DataFrame, one: str, other: str, function: Callable[[str, str], str]) -> pd.Series:
+    """Run a function of two columns once for each distinct pair."""
+    left, lefts = pd.factorize(frame[one])
+    right, rights = pd.factorize(frame[other])
+    codes, pairs = pd.factorize(left * len(rights) + right)
+    new = [function(lefts[pair // len(rights)], rights[pair % len(rights)]) for pair in pairs]
+    return pd.Series(new, dtype="str").take(codes).set_axis(frame.index)

@@ -16,7 +16,7 @@ from .coverage import Coverage
 from .exceptions import CoverageError, UsageError
 from .golds import Gold, accept_alternatives, gold_of, ontology_size
 from .metrics.states import StatePair, pair_states
-from .normalize import normalize_states
+from .normalize import NOT_FILLED, normalize_states
 from .protocols import Protocol
 from .remarks import Remark, few
 from .tables import Corpus, Predictions
@@ -127,7 +127,7 @@ def _remarks(corpus: Corpus, gold: Gold, pair: StatePair, counts: pd.Series) -> 
             facts.update({("known", *slot): 1 for slot in names})
             foreign = foreign[~foreign.index.isin(names)]
     facts.update({("foreign", *slot): int(n) for slot, n in foreign.items()})
-    is_none = np.array([v.strip().lower() == "none" for v in pair.values], dtype=bool)
+    is_none = np.array([v.strip().lower() in ("none", *NOT_FILLED) for v in pair.values], dtype=bool)
     gold_none, none = (int(is_none[side.value].sum()) for side in (pair.gold, pair.pred))
     # Of a file's own gold only a part may be here; it has no name until all is read.
     whose = "the file's own gold" if corpus.family == "pairs" else corpus.id
@@ -154,8 +154,8 @@ def _say_none(facts: Counter[str]) -> list[str]:
     if facts["none"] <= 0.05 * max(facts["all"], 1):
         return []
     return [
-        f"{facts['none']:,} predicted values are 'none' (gold: {facts['gold']:,}), which this protocol takes for a "
-        "value; one with the step none:drop does not"
+        f"{facts['none']:,} predicted values are 'none' or empty (gold: {facts['gold']:,}), which this protocol "
+        "takes for values; one with the step none:drop does not"
     ]
 
 

@@ -13,15 +13,10 @@ import pandas as pd
 from .coverage import Coverage
 from .database import DOMAINS, Database, load_database
 from .exceptions import UsageError
+from .golds import in_version
 from .metrics.offers import TaskPair
-from .mwzeval import (
-    NO_CONSTRAINT,
-    mark_placeholders,
-    normalize_slot_names,
-    normalize_slot_values,
-    readable_time,
-)
-from .normalize import NOT_FILLED
+from .mwzeval import NO_CONSTRAINT, mark_placeholders, minutes
+from .normalize import normalize_states
 from .protocols import Protocol
 from .remarks import Remark, few, plain
 from .tables import Corpus, Predictions
@@ -29,8 +24,8 @@ from .tables import Corpus, Predictions
 __all__ = ["task_pair"]
 
 _WHERE = ["dialogue_id", "turn"]
-#: What a gold state says of a slot without a value; in a predicted state ``none`` is a value.
-_GOLD_ABSENT = (*NOT_FILLED, "none")
+#: How states and goals are written, whatever else the protocol does to slots and values.
+_STEPS = ("slots:mwzeval", "values:mwzeval")
 #: Domains of MultiWOZ without a database.
 _OTHER_DOMAINS = ("taxi", "police", "hospital", "bus")
 #: Slots of bookings and of domains without a database, which constrain no entry.
@@ -97,9 +92,11 @@ def task_pair(
     texts, unreadable = mark_placeholders(responses.tolist())
     states, source = predictions.states, "predicted"
     if states is None:
-        states, source = gold.states[~gold.states["value"].isin(_GOLD_ABSENT)], "gold"
+        # In a predicted state "none" is a value, in a gold state it is not.
+        states, source = in_version(gold, "mwzeval").states, "gold"
     here = set(turns["dialogue_id"].unique().tolist())
-    states = normalize_slot_values(states[states["dialogue_id"].isin(here)])
+    steps = (*(s for s in protocol.steps if s.startswith("slots:")), *_STEPS)
+    states = normalize_states(states[states["dialogue_id"].isin(here)], steps)
     goals = gold.goals[gold.goals["dialogue_id"].isin(here)]
     pair = TaskPair(
         turns["dialogue_id"].tolist(),
@@ -107,7 +104,7 @@ def task_pair(
         texts,
         states,
         _active(predictions, here),
-        _normal_goals(goals),
+        normalize_states(goals, steps),
         gold.bookings[gold.bookings["dialogue_id"].isin(here)],
         database,
         source,
@@ -127,14 +124,7 @@ def _active(predictions: Predictions, dialogues: set[str]) -> pd.DataFrame | Non
     active = predictions.active_domains
     if active is None:
         return None
-    return active[active["dialogue_id"].isin(dialogues)].assign(domain=active["domain"].str.lower())
-
-
-def _normal_goals(goals: pd.DataFrame) -> pd.DataFrame:
-    wanted = goals["kind"] == "inform"
-    others = goals[~wanted]
-    others = others.assign(domain=others["domain"].str.lower(), slot=normalize_slot_names(others["slot"]))
-    return pd.concat([normalize_slot_values(goals[wanted]), others], ignore_index=True)
+    return active[active["dialogue_id"].isin(dialogues)]
 
 
 def _require_domains(gold: Corpus, database: Database) -> None:
@@ -166,7 +156,7 @@ def _of_active(active: pd.DataFrame | None, gold: Corpus) -> list[Remark]:
     """Count predicted active domains that no goal has: offers made under them are never looked at."""
     if active is None:
         return []
-    known = {*gold.goals["domain"].str.lower().unique().tolist(), *_NO_DOMAIN}
+    known = {*gold.goals["domain"].unique().tolist(), *_NO_DOMAIN}
     counts = active.loc[~active["domain"].isin(known), "domain"].value_counts()
     return [Remark(_say_active, Counter(counts.to_dict()))]
 
@@ -220,7 +210,7 @@ def _say_names(facts: Counter[tuple[str, str]]) -> list[str]:
 def _of_times(states: pd.DataFrame) -> Remark:
     times = states.loc[states["slot"].isin(["arrive", "leave"]) & (states["domain"] == "train"), "value"]
     counts = times.value_counts().to_dict()
-    bad = {str(v): n for v, n in counts.items() if not readable_time(str(v)) and v not in NO_CONSTRAINT}
+    bad = {str(v): n for v, n in counts.items() if minutes(str(v)) is None and v not in NO_CONSTRAINT}
     return Remark(_say_times, Counter(bad))
 
 

@@ -2,23 +2,22 @@
 
 In go texts with placeholders in square brackets, such as ``[hotel_name]``; out come the same texts
 with the canonical upper-case name, ``NAME``, and a count of the placeholders that no one knows. The
-names stand in ``data/placeholders.csv``; a user may add to them.
+names are listed in ``data/placeholders.csv``, as MultiWOZ_Evaluation knows them, and those of CrossWOZ
+in ``data/placeholders_crosswoz.csv``; a user may add to them.
 """
 
 from __future__ import annotations
 
-import csv
 import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from importlib.resources import files
 
 import pandas as pd
 
 from .exceptions import UsageError, show
 from .remarks import Remark
+from .resources import lookup
 
 __all__ = [
     "canonical_names",
@@ -67,7 +66,7 @@ def placeholder_table(extra: pd.DataFrame | None = None) -> pd.DataFrame:
     >>> len(placeholder_table(own)) - len(table)
     1
     """
-    names = dict(_known())
+    names = _names(None)
     if extra is not None:
         names |= _checked(extra)
     return pd.DataFrame({"variant": list(names), "canonical": list(names.values())}, dtype="str")
@@ -192,7 +191,9 @@ def count_unbalanced(texts: Iterable[str]) -> int:
     )
 
 
-def read_placeholders(texts: Sequence[str], what: str) -> tuple[list[str], list[Remark]]:
+def read_placeholders(
+    texts: Sequence[str], what: str, table: pd.DataFrame | None = None
+) -> tuple[list[str], list[Remark]]:
     """Write placeholders as canonical names, and note those that are unknown or unbalanced.
 
     Parameters
@@ -200,6 +201,8 @@ def read_placeholders(texts: Sequence[str], what: str) -> tuple[list[str], list[
     texts : sequence of str, length n
     what : str
         How the remarks call the texts.
+    table : pandas.DataFrame, optional
+        As `placeholder_table` returns it; the project's own by default.
 
     Returns
     -------
@@ -213,7 +216,7 @@ def read_placeholders(texts: Sequence[str], what: str) -> tuple[list[str], list[
     (['NAME in [are'], ['responses: 1 texts with unbalanced square brackets, kept as they stand'])
     """
     unbalanced = Counter(n=count_unbalanced(texts))
-    marked, unknown = canonicalize_placeholders(texts)
+    marked, unknown = canonicalize_placeholders(texts, table)
     return marked, [Remark(_say_unbalanced, unbalanced, (what,)), Remark(_say_unknown, unknown, (what,))]
 
 
@@ -285,15 +288,10 @@ def names_pattern(names: Iterable[str]) -> re.Pattern[str]:
 # Helpers ------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1)
-def _known() -> tuple[tuple[str, str], ...]:
-    """(variant, canonical) of the project's own table."""
-    text = files("dialogeval").joinpath("data/placeholders.csv").read_text(encoding="utf-8")
-    return tuple((row["variant"], row["canonical"]) for row in csv.DictReader(text.splitlines()))
-
-
 def _names(table: pd.DataFrame | None) -> dict[str, str]:
-    return dict(_known()) if table is None else _checked(table)
+    if table is not None:
+        return _checked(table)
+    return {v: name for file in ("placeholders", "placeholders_crosswoz") for v, name in lookup(file)}
 
 
 def _fold(variant: str) -> str:

@@ -62,7 +62,7 @@ class Protocol:
         Normalisation of states, ``name:choice``, in this order; see `dialogeval.normalize`.
     text_steps : tuple of str
         Normalisation of texts, likewise; see `TEXT_STEPS`.
-    gold : {"annotated", "dstc9", "dstc9-corrected", "bars"}
+    gold : {"annotated", "dstc9", "dstc9-corrected", "bars", "mwzeval"}
         Which gold states; see `dialogeval.golds`.
     compare : {"all", "annotated-slots", "gold-domains"}
         Which predicted slots are looked at: all; those that the gold's annotation of the turn
@@ -218,6 +218,15 @@ _DSTC9: dict[str, Any] = {
     "steps": ("case:lower", "map:dstc9", "space:remove"),
     "compare": "annotated-slots",
 }
+_MWZEVAL_STEPS = ("slots:mwzeval", "values:mwzeval")
+_MWZEVAL: dict[str, Any] = {
+    "metrics": (*LEADERBOARD, *RICHNESS_METRICS, *FUZZY_METRICS.values()),
+    "text_steps": ("mwzeval:moses",),
+    "gold": "mwzeval",
+    "tokenizer": "13a",
+    "missing": "skip",
+    "source": "Nekvinda & Dušek 2021 (MultiWOZ_Evaluation), arXiv:2106.05555",
+}
 
 PROTOCOLS: dict[str, Protocol] = {
     p.name: p
@@ -267,13 +276,15 @@ PROTOCOLS: dict[str, Protocol] = {
         ),
         Protocol(
             "mwzeval",
-            (*LEADERBOARD, *RICHNESS_METRICS, *FUZZY_METRICS.values()),
-            steps=("case:lower", "slots:multiwoz22", "time:hhmm"),
-            text_steps=("mwzeval:moses",),
-            tokenizer="13a",
-            missing="skip",
+            steps=_MWZEVAL_STEPS,
             title="the MultiWOZ leaderboard: BLEU, Inform, Success, richness, and states with fuzzy values",
-            source="Nekvinda & Dušek 2021 (MultiWOZ_Evaluation), arXiv:2106.05555",
+            **_MWZEVAL,
+        ),
+        Protocol(
+            "mwzeval-aliases",
+            steps=("slots:multiwoz22", *_MWZEVAL_STEPS),
+            title="the same for systems whose slot names differ from the corpus's, such as day for bookday",
+            **_MWZEVAL,
         ),
         Protocol(
             "lai2019",

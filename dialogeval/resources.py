@@ -1,4 +1,4 @@
-"""Where the files that come with the project lie: the sample corpora and the notebooks.
+"""Where the files that come with the project lie: the sample corpora and the notebooks; and small tables.
 
 In goes a kind of resource, out comes its folder. A checkout has it beside the package, an installed
 wheel inside the package under ``bundle``; nothing else needs to know which of the two it runs from.
@@ -6,11 +6,14 @@ wheel inside the package under ``bundle``; nothing else needs to know which of t
 
 from __future__ import annotations
 
+import csv
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from .exceptions import DataFileError, UnknownNameError
 
-__all__ = ["KINDS", "resource_dir"]
+__all__ = ["KINDS", "lookup", "resource_dir"]
 
 #: The folders that a wheel carries; the build settings of pyproject.toml name the same.
 KINDS = ("data", "notebooks")
@@ -80,3 +83,10 @@ def find_resource(kind: str, package: Path) -> Path:
         return checkout / kind
     mend = "reinstall dialogeval from its wheel, or run it from a complete checkout"
     raise DataFileError("no such folder", file=bundled.as_posix(), mend=mend)
+
+
+@cache
+def lookup(name: str) -> tuple[tuple[str, ...], ...]:
+    """Return the rows of a CSV file under the package's ``data``, without its header."""
+    text = files("dialogeval").joinpath("data", f"{name}.csv").read_text(encoding="utf-8")
+    return tuple(map(tuple, list(csv.reader(text.splitlines()))[1:]))

@@ -12,15 +12,15 @@ from sacremoses import MosesDetokenizer, MosesTokenizer
 
 from dialogeval.mwzeval import (
     mark_placeholders,
+    minutes,
     normalize_responses,
-    normalize_slot_values,
     normalize_time,
     normalize_value,
-    readable_time,
     slot_name,
 )
-from dialogeval.normalize import lookup
+from dialogeval.normalize import normalize_states
 from dialogeval.remarks import all_lines
+from dialogeval.resources import lookup
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,11 @@ def test_slot_names() -> None:
         ("name", "none", "none"),
         ("area", "do n't care", "do n't care"),
         ("leave", "afternoon", "13:00"),
-        ("booktime", "1830", "18:30"),
+        ("time", "1830", "18:30"),
+        ("booktime", "1830", "1830"),
+        ("food", " English ", "british"),
+        ("area", " North ", " North "),
+        ("type", "Guest House", "Guest House"),
         ("stars", "4", "4"),
         ("people", "9", "9"),
     ],
@@ -122,57 +126,64 @@ def test_values(slot: str, value: str, normal: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("time", "normal"),
+    ("time", "normal", "counts_as"),
     [
-        *[("afternoon", "13:00"), ("lunch", "12:00"), ("noon", "12:00"), ("morning", "08:00")],
-        *[("9:15", "09:15"), ("0915", "09:15"), ("929", "09:29"), ("9", "09:00"), ("17:15", "17:15")],
-        *[
-            ("9 am", "09:00"),
-            ("9pm", "21:00"),
-            ("12 am", "00:00"),
-            ("12:30 p.m.", "12:30"),
-            ("9.15 pm", "21:15"),
-        ],
-        *[
-            ("by 19:00", "19:00"),
-            ("after 1345", "13:45"),
-            ("after noon", "12:00"),
-            ("by", ""),
-            ("24:15", "24:15"),
-        ],
-        *[("10:am", "10:am"), ("18,30", "18,30"), ("none", "none"), ("bypass", "bypass"), ("18:5", "18:5")],
-        *[("10:00 10:00", "10:00"), ("21:00 airport", "21:00"), ("three forty five p.m", "15:45")],
+        *[("afternoon", "13:00", 780), ("lunch", "12:00", 720), ("noon", "12:00", 720)],
+        *[("morning", "08:00", 480), ("three forty five p.m", "15:45", 945)],
+        *[("one o'clock p.m. please", "13:00", 780), ("ten o'clock a.m", "10:00", 600)],
+        *[("9:15", "09:15", 555), ("0915", "09:15", 555), ("9", "09:00", 540), ("17:15", "17:15", 1035)],
+        *[("18 :00", "18:00", 1080), ("9 : 30", "09:30", 570), ("17:15 am", "17:15", 1035)],
+        *[("9 am", "09:00", 540), ("9pm", "21:00", 1260), ("12 am", "12:00", 720), ("11: pm", "23:", None)],
+        *[("12:30 p.m.", "24:30", 1470), ("9:15 pm", "21:15", 1275), ("9.15 pm", "9.15", None)],
+        *[("by 19:00", "19:00", 1140), ("after 1345", "13:45", 825), ("after 9:30", "09:30", 570)],
+        *[("afer 9:30", "09:30", 570), ("by after 9:30?", "09:30", 570), ("12:00.", "12:00", 720)],
+        *[("after noon", "noon", None), ("by", "00:00", 0), ("after", "00:00", 0), ("?", "", None)],
+        *[("24:15", "24:15", 1455), ("929", "929:00", None), ("10:am", "10:", None)],
+        *[("10.30", "10.30", None), ("18,30", "18,30", None), ("none", "none", None), ("18:5", "18:5", None)],
+        *[("10:00 10:00", "10:0010:00", 610), ("21:00 airport", "21:00airport", 1260)],
     ],
 )
-def test_times(time: str, normal: str) -> None:
+def test_times(time: str, normal: str, counts_as: int | None) -> None:
     assert normalize_time(time) == normal
+    assert minutes(normal) == counts_as
 
 
 @given(st.integers(0, 23), st.integers(0, 59))
 def test_every_time_of_day_is_readable_and_stays(hour: int, minute: int) -> None:
     text = f"{hour:02}:{minute:02}"
-    assert (
-        normalize_time(text)
-        == text
-        == normalize_time(f"{hour}:{minute:02}")
-        == normalize_time(text.replace(":", ""))
-    )
-    assert readable_time(text)
+    forms = (text, f"{hour}:{minute:02}", text.replace(":", ""), text.replace(":", " : "), f"after {text}")
+    assert {normalize_time(form) for form in forms} == {text}
+    assert minutes(text) == 60 * hour + minute
 
 
 @given(st.text(max_size=20))
 def test_any_text_is_a_value_and_normal_ones_stay(text: str) -> None:
-    for slot in ("pricerange", "area", "leave"):
+    for slot in ("pricerange", "area", "food"):
         once = normalize_value(slot, text)
         assert normalize_value(slot, once) == once
+    minutes(normalize_value("leave", text))
 
 
-def test_tables_keep_their_order_and_lose_empty_values() -> None:
-    rows = [("Hotel", "price range", "cheap"), ("hotel", "name", ""), ("train", "arriveBy", "9")]
+def test_states_keep_their_order_and_every_value() -> None:
+    rows = [
+        ("hotel", "price range", "cheap"),
+        ("hotel", "name", ""),
+        ("train", "arriveBy", "9"),
+        ("x", "y", "none"),
+    ]
     states = pd.DataFrame(rows, columns=["domain", "slot", "value"], dtype="str")
-    got = normalize_slot_values(states)
-    assert got.values.tolist() == [["hotel", "pricerange", "cheap"], ["train", "arrive", "09:00"]]
-    assert states["slot"].tolist() == ["price range", "name", "arriveBy"]
+    got = normalize_states(states, ("slots:mwzeval", "values:mwzeval"))
+    assert got.values.tolist() == [
+        ["hotel", "pricerange", "cheap"],
+        ["hotel", "name", ""],
+        ["train", "arrive", "09:00"],
+        ["x", "y", "none"],
+    ]
+    assert states["slot"].tolist() == ["price range", "name", "arriveBy", "y"]
+    # What a step of the user's empties goes all the same.
+    fewer = normalize_states(states, ("none:drop", "slots:mwzeval", "values:mwzeval"))
+    assert fewer["slot"].tolist() == ["pricerange", "name", "arrive"]
+    assert normalize_states(states[:0], ("values:mwzeval",)).empty
 
 
 def test_every_row_of_the_project_table_acts() -> None:
@@ -181,10 +192,20 @@ def test_every_row_of_the_project_table_acts() -> None:
         assert normalize_value(slot, variant) == canonical
 
 
-def test_the_project_table_has_the_published_facts(real_cases) -> None:
-    text = (real_cases / "responses" / "values.csv").read_text(encoding="utf-8")
-    published = {(r["slot"], r["variant"], r["canonical"]) for r in csv.DictReader(text.splitlines())}
-    assert set(lookup("values")) == published
+@pytest.mark.parametrize("name", ["values", "placeholders"])
+def test_the_tables_have_the_published_facts_and_no_others(real_cases, name: str) -> None:
+    text = (real_cases / "responses" / f"{name}.csv").read_text(encoding="utf-8")
+    published = {
+        tuple(v for k, v in row.items() if k != "from_domain_list")
+        for row in csv.DictReader(text.splitlines())
+    }
+    assert set(lookup(name)) == published
+
+
+def test_placeholders_that_only_the_project_knows_are_dropped_as_the_scorer_does() -> None:
+    marked, said = mark_placeholders(["[taxi_plate] is your [value_rating]"])
+    assert marked == [" is your "]
+    assert "unknown placeholder [taxi_plate] dropped" in " ".join(all_lines(said))
 
 
 @given(st.text(max_size=12))

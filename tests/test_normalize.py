@@ -17,11 +17,11 @@ from dialogeval.normalize import (
     STEPS,
     check_steps,
     describe_steps,
-    lookup,
     normalize_slot,
     normalize_states,
     normalize_value,
 )
+from dialogeval.resources import lookup
 from dialogeval.tables import table
 
 EVERY = [f"{name}:{choice}" for name, choices in STEPS.items() for choice in choices]

@@ -125,8 +125,9 @@ EXAMPLE = {
         ("convlab-filtered", [0, 1, 1, 1, 0, 1], 6, 2, 1),
         # What is beside the annotation's slots is not looked at; taxi-leave is none of its slots here.
         ("dstc9", [1, 1, 0, 0, 0, 1], 5, 2, 2),
-        # Times and slot names mend turn 4; 'guesthouse' is 90 in 'guest house', 'acorn' stands in the gold name.
-        ("mwzeval", [0, 0, 1, 0, 1, 1], 6, 3, 1),
+        # The scorer's tables repair turn 1, its time rules and slot names turn 4; 'acorn' is part of the gold
+        # name; an area stays in upper case; gold dontcare is dropped in turn 3, predicted dontcare is not.
+        ("mwzeval", [0, 1, 1, 0, 1, 1], 5, 4, 1),
     ],
 )
 def test_by_hand(protocol: str, right: list[int], tp: int, fp: int, fn: int) -> None:
@@ -271,8 +272,9 @@ def test_a_renamed_slot_changes_its_own_turns_only(rows: dict, name: str, slot: 
 def test_gold_against_itself_and_bounds(rows: dict, name: str) -> None:
     gold, pred = toy(rows)
     assert de.score(gold, gold, STATES[name], resamples=0)["joint_goal_accuracy"] == 1
-    again = de.score(gold, as_predictions(gold), STATES[name], resamples=0)
-    assert again["joint_goal_accuracy"] == 1
+    if STATES[name].gold != "mwzeval":  # that gold drops values which a prediction keeps
+        again = de.score(gold, as_predictions(gold), STATES[name], resamples=0)
+        assert again["joint_goal_accuracy"] == 1
     values = de.score(gold, pred, STATES[name], resamples=0).table["value"]
     negative = {"slot_accuracy"}  # TRADE's may fall below 0 where a toy ontology is small
     assert all(0 <= v <= 1 + 1e-12 for k, v in values.items() if k not in negative)

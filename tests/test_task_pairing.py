@@ -53,7 +53,7 @@ def test_bad_content_is_counted_and_named(sample: Corpus) -> None:
         f"responses: unknown placeholder [value_nam] dropped ({n:,} times); nearest known: [value_name]",
         "1 values of states stand in unknown domains and constrain nothing: spaceport ×1",
         "1 values of states stand in unknown slots and constrain nothing: hotel-colour ×1",
-        "1 times of states cannot be read and count as 00:00: '10:am' ×1",
+        "1 times of states cannot be read and count as 00:00: '10:' ×1",
     )
 
 

@@ -66,7 +66,9 @@ def example_generators(
 
 
 def gold_responses(corpus: Corpus, name: str = "gold") -> Predictions:
-    """Return a system that says what the corpus says, delexicalised, and has the gold states.
+    """Return a system that says what the corpus says, delexicalised, and predicts no states.
+
+    Inform and Success then use the gold states, as for every system without states of its own.
 
     Parameters
     ----------
@@ -84,8 +86,7 @@ def gold_responses(corpus: Corpus, name: str = "gold") -> Predictions:
     >>> round(score(gold, gold_responses(gold), "lai2019", resamples=0)["goal_f1"], 6)
     100.0
     """
-    states = corpus.states if len(corpus.states) else None
-    return Predictions(name, turns=corpus.turns[_TURN], states=states, responses=delexicalize(corpus))
+    return Predictions(name, turns=corpus.turns[_TURN], responses=delexicalize(corpus))
 
 
 def next_response(corpus: Corpus) -> Predictions:

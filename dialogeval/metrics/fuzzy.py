@@ -1,7 +1,7 @@
 """Scores of state tracking with fuzzy values, as the MultiWOZ_Evaluation scorer counts them.
 
-In: a `StatePair`. Out: counts by turn where two values match if the partial ratio of their
-characters is above 95. Distinct pairs of values are compared once.
+In: a `StatePair`. Out: counts by turn where two values match if their classic partial ratio, rounded to
+a whole per cent, is above 95. Distinct pairs of values are compared once.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..database import alike
 from . import Metric, Sums, ratio
 from .states import StatePair, contains, distinct
 
 __all__ = ["FUZZY_METRICS", "THRESHOLD", "count_fuzzy"]
 
-#: Two values match when their partial ratio is above this.
-THRESHOLD = 95
+#: Two values match from this partial ratio on, in whole per cent: when it is above 95.
+THRESHOLD = 96
 SOURCE = "Nekvinda & Dušek 2021 (MultiWOZ_Evaluation)"
 
 
@@ -71,12 +72,10 @@ def count_fuzzy(pair: StatePair) -> pd.DataFrame:
 
 
 def _matches(pair: StatePair, gold: np.ndarray, pred: np.ndarray) -> np.ndarray:
-    from rapidfuzz.fuzz import partial_ratio
-
     n_values = max(len(pair.values), 1)
     codes, distinct = pd.factorize(gold * n_values + pred)
     verdicts = [
-        g == p or partial_ratio(pair.values[p], pair.values[g]) > THRESHOLD
+        g == p or alike(pair.values[g], pair.values[p], THRESHOLD)
         for g, p in zip(distinct // n_values, distinct % n_values, strict=True)
     ]
     return np.array(verdicts, dtype=bool)[codes]
