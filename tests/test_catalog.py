@@ -160,7 +160,7 @@ def test_real_files_are_intact_and_not_fetched_again(real_data):
         for p, f in e.files.items()
         if f.sha256 and not n.startswith("sample/")
     ]
-    assert len(here) == 23
+    assert len(here) == 26
     for name, part in here:
         assert is_intact(file_entry(name, part), local_file(name, part, real_data))
     # Port 9 is closed: any attempt to download would fail.
