@@ -314,5 +314,5 @@ def _by_pair(frame: pd.DataFrame, one: str, other: str, function: Callable[[str,
     left, lefts = pd.factorize(frame[one])
     right, rights = pd.factorize(frame[other])
     codes, pairs = pd.factorize(left * len(rights) + right)
-    new = [function(lefts[pair // len(rights)], rights[pair % len(rights)]) for pair in pairs]
+    new = [function(lefts[pair // len(rights)], rights[pair % len(rights)]) for pair in pairs.tolist()]
     return pd.Series(new, dtype="str").take(codes).set_axis(frame.index)

@@ -87,6 +87,12 @@ def find_resource(kind: str, package: Path) -> Path:
 
 @cache
 def lookup(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of a CSV file under the package's ``data``, without its header."""
+    """Return the rows of a CSV file under the package's ``data``, without its header.
+
+    Examples
+    --------
+    >>> lookup("values")[0]
+    ('type', 'swimming pool', 'swimmingpool')
+    """
     text = files("dialogeval").joinpath("data", f"{name}.csv").read_text(encoding="utf-8")
     return tuple(map(tuple, list(csv.reader(text.splitlines()))[1:]))

@@ -274,12 +274,12 @@ EFFECTS = {
         "uniconv": 0.5646,
     },
     "all steps, fuzzy": {
-        "augpt": 0.5658,
-        "damd": 0.3062,
-        "pptod": 0.4723,
-        "soloist": 0.3546,
-        "ubar": 0.4348,
-        "uniconv": 0.5654,
+        "augpt": 0.5652,
+        "damd": 0.3045,
+        "pptod": 0.4706,
+        "soloist": 0.3543,
+        "ubar": 0.4331,
+        "uniconv": 0.5646,
     },
 }
 
