@@ -55,6 +55,9 @@ EVERY = [f"{name}:{choice}" for name, choices in STEPS.items() for choice in cho
             "time:hhmm",
             {
                 "9:15": "09:15",
+                "18 :00": "18:00",
+                "9 : 30 pm": "21:30",
+                "9 . 30": "9 . 30",
                 "09:15": "09:15",
                 "9.15": "09:15",
                 "0915": "09:15",
