@@ -260,8 +260,8 @@ def test_by_hand_flexible_and_turn_goal_accuracy() -> None:
         key = "flexible_goal_accuracy" + ("" if weight == 0.5 else f"@{weight:g}")
         total = 2 * (1 - exp(-weight)) + (1 - exp(-2 * weight)) + 2
         assert value(FAMILY[key], pair) == pytest.approx(total / 9, abs=1e-12)
-    # A slot that gold alone empties is new on neither side, and the turn counts as right.
-    assert value(FAMILY["turn_goal_accuracy"], pair) == pytest.approx((0 + 1 + 0 + 1 + 1 + 1 + 1 + 1 + 0) / 9)
+    # A slot that gold alone empties is new on neither side, and yet the turn, the first in error, is wrong.
+    assert value(FAMILY["turn_goal_accuracy"], pair) == pytest.approx((0 + 1 + 0 + 1 + 1 + 1 + 0 + 1 + 0) / 9)
 
 
 @pytest.mark.parametrize(
