@@ -15,7 +15,7 @@ from .pairing_states import state_pair
 from .pairing_task import task_pair
 from .pairing_texts import text_pair
 from .protocols import Protocol
-from .remarks import Remark
+from .remarks import Remark, plain
 from .tables import Corpus, Predictions
 
 __all__ = ["make_pairs", "scorable"]
@@ -90,6 +90,7 @@ def make_pairs(
     dict
         A `StatePair` for ``state``, a `TextPair` for ``text``, a `TaskPair` for ``task``.
     list of Remark
+        Of the pairings, and what the corpus's reader noted that changes what these scores mean.
 
     Examples
     --------
@@ -108,4 +109,7 @@ def make_pairs(
     for task in dict.fromkeys(part.task for m in metrics for part in m.sources):
         pairs[task], said = _PAIRING[task](gold, predictions, protocol, coverage)
         remarks += said
-    return pairs, remarks
+    kinds = ["any", *pairs]
+    kinds += ["per-turn"] * (protocol.gold != "frames" and not pairs.keys().isdisjoint(("state", "task")))
+    kinds += ["references"] * (protocol.references == "delexicalized" and "text" in pairs)
+    return pairs, [*remarks, *(plain(text) for kind in kinds for text in gold.cautions.get(kind, ()))]
