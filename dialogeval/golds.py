@@ -256,6 +256,7 @@ def lay_out(corpus: Corpus) -> Corpus:
 
     Examples
     --------
+    >>> from dialogeval.tables import table
     >>> corpus = Corpus("toy", turns=table("turns", [("d", 0, "", "", 0)]),
     ...                 states=table("states", [("d", 0, "cafe", "area", "north")]))
     >>> lay_out(corpus).layouts.values.tolist()
@@ -272,7 +273,16 @@ def lay_out(corpus: Corpus) -> Corpus:
 
 
 def in_layout(states: pd.DataFrame, turns: pd.DataFrame, layouts: pd.DataFrame) -> pd.DataFrame:
-    """Keep the rows whose slot the gold's annotation of that turn knows, filled or not."""
+    """Keep the rows whose slot the gold's annotation of that turn knows, filled or not.
+
+    Examples
+    --------
+    >>> from dialogeval.tables import table
+    >>> rows = table("states", [("d", 0, "hotel", "area", "north"), ("d", 0, "hotel", "stars", "4")])
+    >>> turns = table("turns", [("d", 0, "", "", 2)])
+    >>> in_layout(rows, turns, table("layouts", [(2, "hotel", "stars")]))["slot"].tolist()
+    ['stars']
+    """
     located = states.merge(turns[["dialogue_id", "turn", "layout"]], on=["dialogue_id", "turn"])
     return located.merge(layouts, on=["layout", "domain", "slot"]).drop(columns="layout")
 

@@ -57,6 +57,8 @@ def scorable(
         lacking["text"] = lacking["task"] = f"{predictions.name} has no responses"
     elif not len(gold.goals):
         lacking["task"] = f"{gold.id} has no user goals"
+    elif predictions.states is None and not len(gold.states):
+        lacking["task"] = f"neither {predictions.name} nor {gold.id} has states"
     reasons = {m.key: next((lacking[p.task] for p in m.sources if p.task in lacking), "") for m in metrics}
     kept = tuple(m for m in metrics if not reasons[m.key])
     if not kept:

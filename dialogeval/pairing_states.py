@@ -128,12 +128,15 @@ def _remarks(corpus: Corpus, gold: Gold, pair: StatePair, counts: pd.Series) -> 
     facts.update({("foreign", *slot): int(n) for slot, n in foreign.items()})
     is_none = np.array([v.strip().lower() == "none" for v in pair.values], dtype=bool)
     gold_none, none = (int(is_none[side.value].sum()) for side in (pair.gold, pair.pred))
-    # Of a file's own gold only a part may be here; it has no name until all is read.
-    whose = "the file's own gold" if corpus.family == "pairs" else corpus.id
     return [
-        Remark(_say_foreign, facts, (whose,)),
+        Remark(_say_foreign, facts, (_whose(corpus),)),
         Remark(_say_none, Counter({"gold": gold_none, "none": none, "all": len(pair.pred.key)})),
     ]
+
+
+def _whose(corpus: Corpus) -> str:
+    # Of a file's own gold only a part may be here; it has no name until all is read.
+    return "the file's own gold" if corpus.family == "pairs" else corpus.id
 
 
 def _say_foreign(facts: Counter[Any], whose: str) -> list[str]:
@@ -160,7 +163,7 @@ def _say_none(facts: Counter[str]) -> list[str]:
 
 def _of_gold(corpus: Corpus, gold: Gold, protocol: Protocol, pair: StatePair) -> list[Remark]:
     """Note where gold is not what the protocol takes it for."""
-    said = [Remark(_say_empty, Counter(n=len(pair.gold.key)), (corpus.id,))]
+    said = [Remark(_say_empty, Counter(n=len(pair.gold.key)), (_whose(corpus),))]
     if "map:dstc9" in own_steps(protocol.steps, corpus.family):
         said.append(
             plain(

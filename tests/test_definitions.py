@@ -212,9 +212,7 @@ def test_predictions_with_their_own_gold(real_cases: Path) -> None:
     system = de.load_predictions(real_cases / "states/ubar.jsonl.gz")
     done = de.definitions(None, system)
     assert done.loc["trade", "ubar"] == pytest.approx(0.3498372219207813, abs=1e-9)
-    assert set(done.index) == set(STATES) - {"dstc9-corrected", "sgd"} | {
-        f"lin2021 + {p}" for p in POLICIES
-    }
+    assert set(done.index) == set(STATES) - {"dstc9-corrected", "sgd"} | {f"lin2021 + {p}" for p in POLICIES}
 
 
 #: Joint goal accuracy on the MultiWOZ 2.1 test set, from the systems' own files. UBAR, AuGPT, DAMD and

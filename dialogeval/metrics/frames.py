@@ -52,6 +52,17 @@ def count_frames(pair: StatePair) -> pd.DataFrame:
         By turn: ``frames`` and ``frames_joint``, the sum of their products over slots;
         ``frames_filled``, those with a slot that gold fills, and ``frames_average``, the sum of their
         means over these slots.
+
+    Examples
+    --------
+    >>> from dialogeval.metrics.states import Schema, pair_states
+    >>> from dialogeval.tables import table
+    >>> gold, said = (table("states", [("d", 0, "Homes_1", "area", v)]) for v in ("north", "up north"))
+    >>> free = table("schema", [("Homes_1", "area", "free")])
+    >>> turns = pd.DataFrame({"dialogue_id": ["d"], "turn": [0], "services": [2]})
+    >>> schema = Schema(turns["services"].to_numpy(), free, gold[:0])
+    >>> count_frames(pair_states(turns, gold, said, schema=schema))["frames_joint"].tolist()
+    [1.77]
     """
     schema = pair.schema
     assert schema is not None
