@@ -19,11 +19,11 @@ import pandas as pd
 
 from .coverage import Coverage, match_turns
 from .exceptions import DialogevalError, UnknownNameError, UsageError
-from .golds import GOLDS, ontology_size
+from .golds import GOLDS, lay_out, ontology_size
 from .metrics import Metric
 from .metrics.fuzzy import FUZZY_METRICS
 from .metrics.states import StatePair, Triples, distinct, pair_states
-from .normalize import normalize_slot, normalize_values
+from .normalize import normalize_slot, normalize_values, own_steps
 from .pairing_states import state_pair
 from .protocols import PROTOCOLS, Protocol, find_protocol, metric_table
 from .resampling import bootstrap, dialogue_sums, percentile_interval
@@ -154,7 +154,9 @@ def definitions(
         corpus = gold or system.gold
         if corpus is None:
             raise UsageError("no gold to score against", file=system.path or name, mend="name a corpus")
+        corpus = lay_out(corpus)
         values, said, first = _column(corpus, system, rows, missing, resamples, seed, signatures, name)
+        said += [text for kind in ("any", "state", "per-turn") for text in corpus.cautions.get(kind, ())]
         for note in said:
             heard.setdefault(note, []).append(name)
         scored[name] = first
@@ -291,7 +293,7 @@ def _column(
                     coded[policy] = pair_states(
                         cover.turns, corpus.states, system.states, ontology_size(corpus)
                     )
-                pair = _normalize_pair(coded[policy], row.protocol.steps)
+                pair = _normalize_pair(coded[policy], own_steps(row.protocol.steps, corpus.family))
             else:
                 pair = state_pair(corpus, system, row.protocol, cover)[0]
         except DialogevalError as error:

@@ -12,17 +12,27 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from .exceptions import UsageError
-from .normalize import normalize_states
+from .normalize import normalize_states, own_steps
 from .tables import Corpus
 
-__all__ = ["GOLDS", "Gold", "accept_alternatives", "gold_of", "in_version"]
+__all__ = [
+    "ENGLISH_MULTIWOZ",
+    "GOLDS",
+    "Gold",
+    "accept_alternatives",
+    "gold_of",
+    "in_layout",
+    "in_version",
+    "lay_out",
+]
 
 _WHERE = ["dialogue_id", "turn", "domain", "slot"]
+_SLOT = ["domain", "slot"]
 #: Domains that DSTC9's scorer leaves out of MultiWOZ-zh: police, hospital, bus.
 _DSTC9_LEFT_OUT = ("警察机关", "医院", "公共汽车")
 #: Domains of MultiWOZ with the 30 slots that TRADE and its successors count.
 _TRADE_DOMAINS = frozenset({"attraction", "hotel", "restaurant", "taxi", "train"})
-_MULTIWOZ_DOMAINS = _TRADE_DOMAINS | {"bus", "hospital", "police"}
+ENGLISH_MULTIWOZ = _TRADE_DOMAINS | {"bus", "hospital", "police"}
 
 
 @dataclass(frozen=True)
@@ -37,11 +47,14 @@ class Gold:
         Further values that count as right; same columns.
     layouts : pandas.DataFrame
         layout, domain, slot: the slots that are compared in turns of that layout.
+    parts : bool
+        Whether a predicted ``a|b`` is right if one of its parts is.
     """
 
     states: pd.DataFrame
     alternatives: pd.DataFrame
     layouts: pd.DataFrame
+    parts: bool = False
 
 
 def annotated(corpus: Corpus) -> Gold:
@@ -53,7 +66,8 @@ def annotated(corpus: Corpus) -> Gold:
 def dstc9(corpus: Corpus) -> Gold:
     """DSTC9's gold: any offered name is right where none is stated; some domains are left out."""
     # A file's own gold says it by what it annotates, which in a piece of the file may be nothing.
-    if not len(corpus.layouts) and corpus.family != "pairs":
+    known = len(corpus.layouts) and "slots" not in corpus.cautions
+    if not known and corpus.family != "pairs":
         raise UsageError(
             f"{corpus.id} does not say which slots are annotated, which DSTC9's scorer needs",
             mend="score against the corpus itself, such as crosswoz_en or multiwoz_zh",
@@ -81,12 +95,32 @@ def mwzeval(corpus: Corpus) -> Gold:
 
 
 def bars(corpus: Corpus) -> Gold:
-    """The states as annotated, where a value ``a|b`` is matched by either of its parts."""
-    several = corpus.states[corpus.states["value"].str.contains("|", regex=False)]
-    parts = several.assign(value=several["value"].str.split("|")).explode("value", ignore_index=True)
-    parts["value"] = parts["value"].astype("str")
+    """The states as annotated, where any part of ``a|b`` matches any; all slots that gold lists."""
     plain = annotated(corpus)
-    return Gold(plain.states, pd.concat([plain.alternatives, parts], ignore_index=True), plain.layouts)
+    alternatives = pd.concat([_split(corpus.states), plain.alternatives], ignore_index=True)
+    layouts = plain.layouts
+    listed = corpus.turns["layout"].map(layouts.groupby("layout").size()).sum()
+    # A corpus that lists no slot without a value says nothing about empty slots: its ontology does.
+    # (What a file's own gold lists is all there is; a schema lists slots, but no state does.)
+    fills_all = listed == len(corpus.states.drop_duplicates(_WHERE)) and corpus.family != "pairs"
+    if fills_all or corpus.family == "schema_guided":
+        known = pd.concat([layouts[_SLOT], corpus.ontology[_SLOT], corpus.states[_SLOT]])
+        layouts = _everywhere(corpus, known)
+    return Gold(plain.states, alternatives, layouts, parts=True)
+
+
+def frames(corpus: Corpus) -> Gold:
+    """The states of the services that a turn has; free text may be said in any of the ways listed."""
+    if not len(corpus.schema):
+        raise UsageError(
+            f"{corpus.id} has no schema, which says what slots a service has and which are categorical",
+            mend="protocol sgd is for the schema-guided format, with schema.json beside the dialogues",
+        )
+    free = corpus.schema.loc[corpus.schema["kind"] == "free", _SLOT]
+    states, others = (
+        in_layout(f, corpus.turns, corpus.layouts) for f in (corpus.states, corpus.alternatives)
+    )
+    return Gold(states, others.merge(free, on=_SLOT), corpus.layouts)
 
 
 #: Gold versions by the name that signatures use.
@@ -96,6 +130,7 @@ GOLDS: dict[str, Callable[[Corpus], Gold]] = {
     "dstc9-corrected": dstc9_corrected,
     "bars": bars,
     "mwzeval": mwzeval,
+    "frames": frames,
 }
 
 
@@ -125,11 +160,14 @@ def gold_of(corpus: Corpus, version: str, steps: tuple[str, ...]) -> Gold:
     >>> len(gold_of(Corpus("toy"), "annotated", ()).states)
     0
     """
-    gold = GOLDS[version](corpus)
-    return Gold(
-        normalize_states(gold.states, steps),
-        normalize_states(gold.alternatives, steps) if len(gold.alternatives) else gold.alternatives,
-        _rename_slots(gold.layouts, [s for s in steps if s.startswith("slots:")]),
+    gold, steps = GOLDS[version](corpus), own_steps(steps, corpus.family)
+    return replace(
+        gold,
+        states=normalize_states(gold.states, steps),
+        alternatives=normalize_states(gold.alternatives, steps)
+        if len(gold.alternatives)
+        else gold.alternatives,
+        layouts=_rename_slots(gold.layouts, [s for s in steps if s.startswith("slots:")]),
     )
 
 
@@ -156,7 +194,9 @@ def in_version(corpus: Corpus, version: str) -> Corpus:
     >>> in_version(Corpus("toy"), "annotated").id
     'toy/all@unknown'
     """
-    return corpus if version == "annotated" else replace(corpus, states=GOLDS[version](corpus).states)
+    # The others say what is compared and how; their states are those of the annotation.
+    own_names = version.startswith("dstc9")
+    return replace(corpus, states=GOLDS[version](corpus).states) if own_names else corpus
 
 
 def accept_alternatives(gold: Gold, predicted: pd.DataFrame) -> pd.DataFrame:
@@ -166,6 +206,7 @@ def accept_alternatives(gold: Gold, predicted: pd.DataFrame) -> pd.DataFrame:
     ----------
     gold : Gold
     predicted : pandas.DataFrame
+        Normalised.
 
     Returns
     -------
@@ -183,8 +224,12 @@ def accept_alternatives(gold: Gold, predicted: pd.DataFrame) -> pd.DataFrame:
         return predicted
     firsts = gold.states.drop_duplicates(_WHERE).rename(columns={"value": "first"})
     accepted = gold.alternatives.merge(firsts, on=_WHERE).drop_duplicates([*_WHERE, "value"])
-    merged = predicted.merge(accepted, on=[*_WHERE, "value"], how="left")
-    return predicted.assign(value=merged["first"].fillna(merged["value"]).to_numpy())
+    said = predicted.assign(row=range(len(predicted)))
+    said = _split(said) if gold.parts else said
+    hits = said.merge(accepted, on=[*_WHERE, "value"]).drop_duplicates("row").set_index("row")["first"]
+    value = predicted["value"].reset_index(drop=True)
+    value.update(hits)
+    return predicted.assign(value=value.to_numpy())
 
 
 def ontology_size(corpus: Corpus) -> int:
@@ -199,9 +244,66 @@ def ontology_size(corpus: Corpus) -> int:
     int
         30 for MultiWOZ in English, as published; else the slots that the annotation knows.
     """
-    slots = corpus.layouts[["domain", "slot"]].drop_duplicates()
+    slots = corpus.layouts[_SLOT].drop_duplicates()
     domains = set(slots["domain"]) | set(corpus.states["domain"].unique())
-    return 30 if domains and domains <= _MULTIWOZ_DOMAINS else len(slots)
+    return 30 if domains and domains <= ENGLISH_MULTIWOZ else len(slots)
+
+
+def lay_out(corpus: Corpus) -> Corpus:
+    """Give a corpus that does not say which slots there are those of its ontology and gold states.
+
+    Parameters
+    ----------
+    corpus : Corpus
+
+    Returns
+    -------
+    Corpus
+        With ``layouts``; without an ontology, a caution says that they are what gold fills.
+
+    Examples
+    --------
+    >>> from dialogeval.tables import table
+    >>> corpus = Corpus("toy", turns=table("turns", [("d", 0, "", "", 0)]),
+    ...                 states=table("states", [("d", 0, "cafe", "area", "north")]))
+    >>> lay_out(corpus).layouts.values.tolist()
+    [[0, 'cafe', 'area']]
+    """
+    if len(corpus.layouts) or corpus.family == "pairs":
+        return corpus
+    known = pd.concat([corpus.ontology[_SLOT], corpus.states[_SLOT]]).drop_duplicates()
+    cautions = dict(corpus.cautions)
+    if not len(corpus.ontology):
+        taken = f"the {len(known):,} slots that occur in its gold states are taken for all there are"
+        cautions["slots"] = (f"{corpus.id} does not say which slots there are: {taken}",)
+    return replace(corpus, layouts=_everywhere(corpus, known), cautions=cautions)
+
+
+def in_layout(states: pd.DataFrame, turns: pd.DataFrame, layouts: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows whose slot the gold's annotation of that turn knows, filled or not.
+
+    Examples
+    --------
+    >>> from dialogeval.tables import table
+    >>> rows = table("states", [("d", 0, "hotel", "area", "north"), ("d", 0, "hotel", "stars", "4")])
+    >>> turns = table("turns", [("d", 0, "", "", 2)])
+    >>> in_layout(rows, turns, table("layouts", [(2, "hotel", "stars")]))["slot"].tolist()
+    ['stars']
+    """
+    located = states.merge(turns[["dialogue_id", "turn", "layout"]], on=["dialogue_id", "turn"])
+    return located.merge(layouts, on=["layout", "domain", "slot"]).drop(columns="layout")
+
+
+def _everywhere(corpus: Corpus, slots: pd.DataFrame) -> pd.DataFrame:
+    """Make all slots known in every turn."""
+    numbers = corpus.turns[["layout"]].drop_duplicates()
+    return numbers.merge(slots.drop_duplicates(), how="cross")[["layout", *_SLOT]]
+
+
+def _split(states: pd.DataFrame) -> pd.DataFrame:
+    """Make a row of each part of a value ``a|b``."""
+    parts = states.assign(value=states["value"].str.split("|")).explode("value", ignore_index=True)
+    return parts.astype({"value": "str"})
 
 
 def _rename_slots(layouts: pd.DataFrame, steps: list[str]) -> pd.DataFrame:
@@ -215,4 +317,6 @@ def _without_domains(gold: Gold) -> Gold:
     def keep(frame: pd.DataFrame) -> pd.DataFrame:
         return frame[~frame["domain"].isin(_DSTC9_LEFT_OUT)].reset_index(drop=True)
 
-    return Gold(keep(gold.states), keep(gold.alternatives), keep(gold.layouts))
+    return replace(
+        gold, states=keep(gold.states), alternatives=keep(gold.alternatives), layouts=keep(gold.layouts)
+    )

@@ -30,6 +30,7 @@ __all__ = [
     "normalize_states",
     "normalize_value",
     "normalize_values",
+    "own_steps",
 ]
 
 #: Spellings of "no value yet" in the annotation of the corpora. They are never a filled slot.
@@ -91,7 +92,8 @@ STEPS: dict[str, dict[str, Callable[[str], str]]] = {
     "article": {"drop": lambda value: _ARTICLE.sub("", value)},
     "spelling": {"unify": _respell},
     "punctuation": {"drop": lambda value: " ".join(_PUNCTUATION.sub("", value).split())},
-    "map": {"dstc9": partial(_map, name="dstc9")},
+    # DSTC9 has a table of values for each of its two corpora; `own_steps` puts the right one in.
+    "map": {name: partial(_map, name=name) for name in ("dstc9", "dstc9-crosswoz", "dstc9-multiwoz")},
 }
 
 
@@ -152,6 +154,20 @@ def check_steps(steps: Iterable[str]) -> tuple[tuple[str, str], ...]:
             raise UnknownNameError(f"choice of step {name}", choice, ["keep", *known[name]])
         pairs.append((name, choice))
     return tuple(pairs)
+
+
+def own_steps(steps: Iterable[str], family: str) -> tuple[str, ...]:
+    """Put the table of a corpus's own family in the place of ``map:dstc9``; it never applies to another.
+
+    Of a corpus of no such family only what both tables have is mapped: ``none``.
+
+    Examples
+    --------
+    >>> own_steps(["case:lower", "map:dstc9"], "crosswoz")
+    ('case:lower', 'map:dstc9-crosswoz')
+    """
+    known = f"dstc9-{family}" in STEPS["map"]
+    return tuple(f"map:dstc9-{family}" if known and step == "map:dstc9" else step for step in steps)
 
 
 def describe_steps(steps: Iterable[str]) -> dict[str, str]:

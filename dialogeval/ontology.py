@@ -120,9 +120,8 @@ def ontology_of(
     elif not isinstance(corpus, Corpus):
         corpus = load_corpus(corpus, home=home)
     declared = "schema" if corpus.family == "schema_guided" else "file"
-    # A schema-guided corpus without a schema has a layout too: that of the slots its states use.
     used = corpus.states[_SLOT].drop_duplicates()
-    has = len(corpus.ontology) > 0 or (declared == "schema" and len(corpus.layouts) > len(used))
+    has = len(corpus.ontology) > 0 or len(corpus.schema) > 0
     if source == "auto":
         source = declared if has else "learned"
     if source == "learned":
@@ -133,7 +132,7 @@ def ontology_of(
         mend = f"choose {declared} or learned" if has else "choose learned"
         raise UsageError(f"{corpus.name} has no ontology of source {source}", mend=mend)
     listed = corpus.ontology[_SLOT].drop_duplicates()
-    layout = pd.concat([listed, corpus.layouts[_SLOT]]) if declared == "schema" else listed
+    layout = pd.concat([listed, corpus.schema[_SLOT]]) if declared == "schema" else listed
     return _assemble(corpus, source, corpus.ontology, layout.drop_duplicates())
 
 
@@ -258,8 +257,9 @@ def _read_alone(
     raw = parse_json(read_bytes(path), path)
     title = str(name) if known else path.stem
     if isinstance(raw, list) and raw and all(isinstance(s, dict) and "service_name" in s for s in raw):
-        ontology, layouts = schema_guided.read_schema(raw, path)
-        alone = Corpus(title, family="schema_guided", ontology=ontology, layouts=layouts)
+        ontology, schema = schema_guided.read_schema(raw, path)
+        layouts = schema.assign(layout=0)[["layout", "domain", "slot"]]
+        alone = Corpus(title, family="schema_guided", ontology=ontology, schema=schema, layouts=layouts)
     elif isinstance(raw, dict) and raw and all(isinstance(v, list) for v in raw.values()):
         alone = Corpus(title, family="multiwoz", ontology=multiwoz.read_ontology(raw, path))
     else:

@@ -15,7 +15,7 @@ from .pairing_states import state_pair
 from .pairing_task import task_pair
 from .pairing_texts import text_pair
 from .protocols import Protocol
-from .remarks import Remark
+from .remarks import Remark, plain
 from .tables import Corpus, Predictions
 
 __all__ = ["make_pairs", "scorable"]
@@ -57,6 +57,8 @@ def scorable(
         lacking["text"] = lacking["task"] = f"{predictions.name} has no responses"
     elif not len(gold.goals):
         lacking["task"] = f"{gold.id} has no user goals"
+    elif predictions.states is None and not len(gold.states):
+        lacking["task"] = f"neither {predictions.name} nor {gold.id} has states"
     reasons = {m.key: next((lacking[p.task] for p in m.sources if p.task in lacking), "") for m in metrics}
     kept = tuple(m for m in metrics if not reasons[m.key])
     if not kept:
@@ -90,6 +92,7 @@ def make_pairs(
     dict
         A `StatePair` for ``state``, a `TextPair` for ``text``, a `TaskPair` for ``task``.
     list of Remark
+        Of the pairings, and what the corpus's reader noted that changes what these scores mean.
 
     Examples
     --------
@@ -108,4 +111,7 @@ def make_pairs(
     for task in dict.fromkeys(part.task for m in metrics for part in m.sources):
         pairs[task], said = _PAIRING[task](gold, predictions, protocol, coverage)
         remarks += said
-    return pairs, remarks
+    kinds = ["any", *pairs]
+    kinds += ["per-turn"] * (protocol.gold != "frames" and not pairs.keys().isdisjoint(("state", "task")))
+    kinds += ["references"] * (protocol.references == "delexicalized" and "text" in pairs)
+    return pairs, [*remarks, *(plain(text) for kind in kinds for text in gold.cautions.get(kind, ()))]

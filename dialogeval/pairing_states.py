@@ -14,14 +14,17 @@ import pandas as pd
 
 from .coverage import Coverage
 from .exceptions import CoverageError, UsageError
-from .golds import Gold, accept_alternatives, gold_of, ontology_size
-from .metrics.states import StatePair, pair_states
-from .normalize import NOT_FILLED, normalize_states
+from .golds import ENGLISH_MULTIWOZ, Gold, accept_alternatives, gold_of, in_layout, ontology_size
+from .metrics.slots import count_slot_errors
+from .metrics.states import Schema, StatePair, pair_states
+from .normalize import NOT_FILLED, normalize_states, own_steps
 from .protocols import Protocol
-from .remarks import Remark, few
+from .remarks import Remark, few, plain
 from .tables import Corpus, Predictions
 
 __all__ = ["state_pair"]
+
+_SLOT = ["domain", "slot"]
 
 
 def state_pair(
@@ -41,7 +44,8 @@ def state_pair(
     -------
     StatePair
     list of Remark
-        Predicted slots that the gold never has, ``none`` taken for a value.
+        Predicted slots that the gold never has, ``none`` taken for a value, gold that is not what the
+        protocol takes it for.
 
     Raises
     ------
@@ -69,37 +73,32 @@ def state_pair(
         )
     gold = gold_of(corpus, protocol.gold, protocol.steps)
     turns = coverage.turns
-    if protocol.compare == "annotated-slots" and predictions.format == "dstc9":
+    if protocol.gold.startswith("dstc9") and predictions.format == "dstc9":
         _require_all_slots(predictions, turns, gold.layouts)
-    predicted = normalize_states(predictions.states, protocol.steps)
+    predicted = normalize_states(predictions.states, own_steps(protocol.steps, corpus.family))
     everywhere = predicted
-    if protocol.compare == "annotated-slots":
-        predicted = _in_layout(predicted, turns, gold.layouts)
-    elif protocol.compare == "gold-domains":
-        here = gold.states[["dialogue_id", "turn", "domain"]].drop_duplicates()
-        predicted = predicted.merge(here, on=["dialogue_id", "turn", "domain"])
-    predicted = accept_alternatives(gold, predicted)
+    layouts, number = gold.layouts.groupby("layout"), turns["layout"]
     n_slots: Any
     if protocol.compare == "annotated-slots":
-        n_slots = turns["layout"].map(gold.layouts.groupby("layout").size()).fillna(0).to_numpy(dtype="int64")
+        predicted = in_layout(predicted, turns, gold.layouts)
+        n_slots = number.map(layouts.size()).fillna(0).to_numpy(dtype="int64")
     else:
         n_slots = ontology_size(corpus)
-    pair = pair_states(turns, gold.states, predicted, n_slots)
+    predicted = accept_alternatives(gold, predicted)
+    schema = None
+    if protocol.gold == "frames":
+        services = number.map(layouts["domain"].nunique()).fillna(0).to_numpy(dtype="int64")
+        schema = Schema(services, corpus.schema[corpus.schema["kind"] == "free"], gold.alternatives)
+    pair = pair_states(turns, gold.states, predicted, n_slots, schema)
     counts = _slots_of(pair) if protocol.compare == "all" else _slots(everywhere)
-    return pair, _remarks(corpus, gold, pair, counts)
-
-
-def _in_layout(states: pd.DataFrame, turns: pd.DataFrame, layouts: pd.DataFrame) -> pd.DataFrame:
-    """Keep the rows whose slot the gold's annotation of that turn knows, filled or not."""
-    located = states.merge(turns[["dialogue_id", "turn", "layout"]], on=["dialogue_id", "turn"])
-    return located.merge(layouts, on=["layout", "domain", "slot"]).drop(columns="layout")
+    return pair, [*_remarks(corpus, gold, pair, counts), *_of_gold(corpus, gold, protocol, pair)]
 
 
 def _require_all_slots(predictions: Predictions, turns: pd.DataFrame, layouts: pd.DataFrame) -> None:
     """Refuse a submission that leaves a slot out: DSTC9's format wants every slot, empty ones too."""
     assert predictions.states is not None
     wanted = turns[turns["predicted"]]
-    here = _in_layout(predictions.states[["dialogue_id", "turn", "domain", "slot"]], wanted, layouts)
+    here = in_layout(predictions.states[["dialogue_id", "turn", "domain", "slot"]], wanted, layouts)
     if len(here) == wanted["layout"].map(layouts.groupby("layout").size()).fillna(0).sum():
         return
     every = wanted.merge(layouts, on="layout")
@@ -129,12 +128,15 @@ def _remarks(corpus: Corpus, gold: Gold, pair: StatePair, counts: pd.Series) -> 
     facts.update({("foreign", *slot): int(n) for slot, n in foreign.items()})
     is_none = np.array([v.strip().lower() in ("none", *NOT_FILLED) for v in pair.values], dtype=bool)
     gold_none, none = (int(is_none[side.value].sum()) for side in (pair.gold, pair.pred))
-    # Of a file's own gold only a part may be here; it has no name until all is read.
-    whose = "the file's own gold" if corpus.family == "pairs" else corpus.id
     return [
-        Remark(_say_foreign, facts, (whose,)),
+        Remark(_say_foreign, facts, (_whose(corpus),)),
         Remark(_say_none, Counter({"gold": gold_none, "none": none, "all": len(pair.pred.key)})),
     ]
+
+
+def _whose(corpus: Corpus) -> str:
+    # Of a file's own gold only a part may be here; it has no name until all is read.
+    return "the file's own gold" if corpus.family == "pairs" else corpus.id
 
 
 def _say_foreign(facts: Counter[Any], whose: str) -> list[str]:
@@ -157,6 +159,48 @@ def _say_none(facts: Counter[str]) -> list[str]:
         f"{facts['none']:,} predicted values are 'none' or empty (gold: {facts['gold']:,}), which this protocol "
         "takes for values; one with the step none:drop does not"
     ]
+
+
+def _of_gold(corpus: Corpus, gold: Gold, protocol: Protocol, pair: StatePair) -> list[Remark]:
+    """Note where gold is not what the protocol takes it for."""
+    said = [Remark(_say_empty, Counter(n=len(pair.gold.key)), (_whose(corpus),))]
+    if "map:dstc9" in own_steps(protocol.steps, corpus.family):
+        said.append(
+            plain(
+                "of which corpus the gold is cannot be told, and so of DSTC9's tables of values only none → empty "
+                "applies; the steps map:dstc9-crosswoz and map:dstc9-multiwoz are the two tables"
+            )
+        )
+    annotated = protocol.compare == "annotated-slots"
+    if annotated or any(m.counts is count_slot_errors for m in protocol.resolve_metrics()):
+        facts: Counter[Any] = Counter({tuple(slot): 1 for slot in gold.layouts[_SLOT].to_numpy().tolist()})
+        facts["empty"] = int(gold.layouts.groupby("layout").size().reindex(corpus.turns["layout"]).sum())
+        facts["empty"] -= len(gold.states)
+        about = (annotated, corpus.family == "pairs", corpus.cautions.get("slots", ()))
+        said.append(Remark(_say_slots, facts, about))
+    return said
+
+
+def _say_empty(facts: Counter[str], whose: str) -> list[str]:
+    if facts["n"]:
+        return []
+    return [f"no turn of {whose} has a filled slot: its states are empty or not annotated"]
+
+
+def _say_slots(facts: Counter[Any], annotated: bool, own: bool, cautions: tuple[str, ...]) -> list[str]:
+    """Say that the slots are those of the gold states, where nothing else names them."""
+    slots = [key for key in facts if key != "empty"]
+    if not annotated and slots and {domain for domain, _ in slots} <= ENGLISH_MULTIWOZ:
+        return []  # slot accuracy divides by 30, as published
+    if not own:
+        return list(cautions)
+    if facts["empty"] > 0:
+        return []
+    if not annotated:
+        return [
+            f"the file's own gold lists filled slots only: these {len(slots):,} are taken for all there are"
+        ]
+    return ["the file's own gold lists filled slots only: what is predicted in other slots is not looked at"]
 
 
 def _slots_of(pair: StatePair) -> pd.Series:

@@ -111,7 +111,7 @@ def task_pair(
     )
     said = [*map(plain, _of_sources(predictions)), *_of_active(pair.active, gold), *unreadable]
     said += [*map(plain, database.notes), _of_goals(turns, goals), _of_names(states, database)]
-    return pair, [*said, _of_times(states)]
+    return pair, [*said, _of_times(states), _of_bookings(pair, gold)]
 
 
 #: What acts of no particular domain are called.
@@ -178,6 +178,22 @@ def _say_goals(facts: Counter[str]) -> list[str]:
     if not facts:
         return []
     return [f"{len(facts):,} dialogues have no goal and do not count for Inform and Success: {few([*facts])}"]
+
+
+def _of_bookings(pair: TaskPair, gold: Corpus) -> Remark:
+    """Count requested references, which a corpus without bookings never lets a system provide."""
+    asked = pair.goals[(pair.goals["kind"] == "book") | (pair.goals["slot"].isin(("ref", "reference")))]
+    facts = Counter(dict.fromkeys(asked["dialogue_id"].unique().tolist(), 1))
+    return Remark(_say_bookings, facts, (bool(len(gold.bookings)),))
+
+
+def _say_bookings(facts: Counter[str], booked: bool) -> list[str]:
+    if booked or not facts:
+        return []
+    return [
+        f"the corpus does not say what was booked: in {len(facts):,} dialogues whose goal has a booking no "
+        "reference number counts as provided, and Success fails"
+    ]
 
 
 def _of_names(states: pd.DataFrame, database: Database) -> Remark:

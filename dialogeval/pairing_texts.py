@@ -86,7 +86,9 @@ def text_pair(
         protocol.tokenizer,
         both["order"].tolist(),
     )
-    return pair, [*said, *heard, *_unspaced(response, protocol.tokenizer), _style(reference, response)]
+    goals = any(m.key.startswith("goal_") for m in protocol.resolve_metrics())
+    unspaced = _unspaced(response, protocol.tokenizer)
+    return pair, [*said, *heard, *unspaced, _style(reference, response, goals), _empty(reference)]
 
 
 #: Delexicalised references of the corpora scored last, by their content: several systems are compared on
@@ -154,7 +156,22 @@ def normalize_texts(
     return list(texts), remarks
 
 
-def _style(references: Sequence[str], responses: Sequence[str]) -> Remark:
+def _empty(references: Sequence[str]) -> Remark:
+    """Count references that say nothing, as after a user's last word."""
+    lacking = sum(not text.strip() for text in references)
+    return Remark(_say_references, Counter(lacking=lacking, all=len(references)))
+
+
+def _say_references(facts: Counter[str]) -> list[str]:
+    lacking, whole = facts["lacking"], facts["all"]
+    if not lacking:
+        return []
+    if lacking < whole:
+        return [f"{lacking:,} of {whole:,} references are empty: no response can be like them"]
+    return ["all references are empty: what compares a response with its reference is 0 for that reason"]
+
+
+def _style(references: Sequence[str], responses: Sequence[str], goals: bool) -> Remark:
     """Count what tells whether the two sides are the same kind of text."""
     from .placeholders import canonical_names, names_pattern
 
@@ -167,14 +184,16 @@ def _style(references: Sequence[str], responses: Sequence[str]) -> Remark:
         # Each distinct text is looked at once: references and systems repeat themselves.
         for kind, pattern in (("glued", r"\w[.,?!](?:\s|$)"), ("apart", r"\s[.,?!](?:\s|$)")):
             facts[side, kind] = int(counts.index.str.count(pattern).to_numpy() @ counts.to_numpy())
-    return Remark(_say_style, facts)
+    return Remark(_say_style, facts, (goals,))
 
 
-def _say_style(facts: Counter[tuple[str, str]]) -> list[str]:
+def _say_style(facts: Counter[tuple[str, str]], goals: bool) -> list[str]:
     """Say so when the two sides are not the same kind of text."""
     sides = ("references", "responses")
     shares = {s: facts[s, "marked"] / max(facts[s, "texts"], 1) for s in sides}
     lines = []
+    if goals and not facts["references", "marked"]:
+        lines.append("no reference holds a slot placeholder: the goal scores are 0 for that reason")
     if min(shares.values()) < 0.02 and max(shares.values()) > 0.2:
         plain = min(shares, key=lambda side: shares[side])
         lines.append(

@@ -18,6 +18,7 @@ from .exceptions import UnknownNameError, UsageError, show
 from .golds import GOLDS
 from .metrics import Metric
 from .metrics.change import CHANGE_METRICS
+from .metrics.frames import FRAME_METRICS
 from .metrics.fuzzy import FUZZY_METRICS
 from .metrics.registry import metric_table
 from .metrics.richness import RICHNESS_METRICS
@@ -43,7 +44,7 @@ _NAME = re.compile(r"[\w.+-]{1,60}")
 #: What happens to turns of the corpus that the predictions lack.
 MISSING = ("error", "empty", "skip")
 #: Which predicted slots are looked at.
-COMPARE = ("all", "annotated-slots", "gold-domains")
+COMPARE = ("all", "annotated-slots")
 #: Steps for texts, by name and choice.
 TEXT_STEPS = {"placeholders": ("keep", "canonical"), "case": ("keep", "lower"), "mwzeval": ("moses",)}
 
@@ -62,11 +63,10 @@ class Protocol:
         Normalisation of states, ``name:choice``, in this order; see `dialogeval.normalize`.
     text_steps : tuple of str
         Normalisation of texts, likewise; see `TEXT_STEPS`.
-    gold : {"annotated", "dstc9", "dstc9-corrected", "bars", "mwzeval"}
+    gold : {"annotated", "dstc9", "dstc9-corrected", "bars", "mwzeval", "frames"}
         Which gold states; see `dialogeval.golds`.
-    compare : {"all", "annotated-slots", "gold-domains"}
-        Which predicted slots are looked at: all; those that the gold's annotation of the turn
-        knows; those of domains in the gold state.
+    compare : {"all", "annotated-slots"}
+        Which predicted slots are looked at: all, or those that the gold's annotation of the turn knows.
     missing : {"error", "empty", "skip"}
         Default for turns that the predictions lack.
     references : {"delexicalized", "lexical"}
@@ -270,9 +270,17 @@ PROTOCOLS: dict[str, Protocol] = {
             ("joint_goal_accuracy", *_MICRO),
             steps=("case:lower", "space:remove"),
             gold="bars",
-            compare="gold-domains",
-            title="the sibling that compares only slots of the gold's own domains, a|b matched by either",
+            compare="annotated-slots",
+            title="ConvLab-3's scorer of unified files: the slots that gold lists, any part of a|b matched by any",
             source="ConvLab-3 (Zhu et al. 2022), arXiv:2211.17148",
+        ),
+        Protocol(
+            "sgd",
+            tuple(FRAME_METRICS.values()),
+            gold="frames",
+            compare="annotated-slots",
+            title="the schema-guided track: each service of a turn on its own slots, free text by a fuzzy score",
+            source="Rastogi et al. 2020 (DSTC8 track 4), arXiv:2002.01359",
         ),
         Protocol(
             "mwzeval",

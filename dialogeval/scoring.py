@@ -19,7 +19,7 @@ import pandas as pd
 from .counting import count_all, value_table
 from .coverage import Coverage, match_turns
 from .exceptions import UsageError, printable, show
-from .golds import in_version
+from .golds import in_version, lay_out
 from .metrics import Metric
 from .pairing import make_pairs, scorable
 from .protocols import Protocol, default_protocol, find_protocol
@@ -282,6 +282,7 @@ def score(
             file=predictions.path or predictions.name,
             mend="name a corpus, or use a format that carries its own gold (pairs, trade, gt-pr)",
         )
+    gold = lay_out(gold)
     if alignment is not None:
         from .alignment.fit import align_predictions
 

@@ -83,6 +83,8 @@ def signature(
         parts += [f"tok:{protocol.tokenizer}"]
         parts += [f"refs:{'as-given' if gold.family == 'pairs' else protocol.references}"]
     parts += tasks.get("task", ())
+    if "per-turn" in gold.cautions and tasks.keys() & {"state", "task"}:
+        parts.append("gold:per-turn")
     parts += [f"gold:{gold.id}", f"n:{coverage.turns_scored}"]
     if coverage.turns_scored < coverage.turns_in_corpus or not coverage.turns["predicted"].all():
         parts.append(f"missing:{missing}")

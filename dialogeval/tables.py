@@ -44,6 +44,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "spans": ("dialogue_id", "turn", "speaker", "domain", "act", "slot", "value", "start", "end"),
     "bookings": ("dialogue_id", "turn", "domain"),
     "ontology": ("domain", "slot", "value"),
+    "schema": ("domain", "slot", "kind"),
     "responses": ("dialogue_id", "turn", "response"),
     "active_domains": ("dialogue_id", "turn", "domain"),
     "predicted_turns": ("dialogue_id", "turn"),
@@ -154,12 +155,20 @@ class Corpus:
         ``dstc9`` (any member of a list of offered names), and the organisers' corrected names of
         ``dstc9-corrected``.
     layouts : pandas.DataFrame
-        The (domain, slot) pairs annotated in a turn, filled or not; ``turns.layout`` points here.
+        The (domain, slot) pairs annotated in a turn, filled or not; ``turns.layout`` points here. A
+        layout that no turn has names what the ontology knows beside them.
     goals, acts, spans, bookings, ontology : pandas.DataFrame
         Empty where the corpus has none.
+    schema : pandas.DataFrame
+        Slots of a schema with their kind, ``categorical`` or ``free``; empty where there is none.
     source : Source
     notes : tuple of str
         What the reader had to say: repairs, things left out, with counts.
+    cautions : dict of str to tuple of str
+        Those notes that change what a score means, which every such score repeats as a warning: of
+        ``any`` task, ``state`` (any score of states), ``per-turn`` (scores that take states for
+        cumulative), ``slots`` (scores that need to know all slots), ``references`` (scores on
+        delexicalised references) and ``task`` (Inform and Success).
 
     Examples
     --------
@@ -183,8 +192,10 @@ class Corpus:
     spans: pd.DataFrame = field(default_factory=lambda: table("spans"))
     bookings: pd.DataFrame = field(default_factory=lambda: table("bookings"))
     ontology: pd.DataFrame = field(default_factory=lambda: table("ontology"))
+    schema: pd.DataFrame = field(default_factory=lambda: table("schema"))
     source: Source = field(default_factory=Source)
     notes: tuple[str, ...] = ()
+    cautions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def id(self) -> str:

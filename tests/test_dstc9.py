@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -93,6 +94,26 @@ def test_slow_official_scorer_on_the_real_submission(real_data: Path, real_cases
     for version, block in (("official", "official"), ("corrected", "official_corrected_names")):
         golds = {i: slow.dstc9_golds(d["messages"], version) for i, d in raw.items()}
         assert slow.dstc9(golds, submission) == pytest.approx(official(expected[block]), abs=1e-12)
+
+
+def test_the_table_of_one_corpus_never_applies_to_the_other(
+    real_data: Path, real_cases: Path, tmp_path: Path
+) -> None:
+    """未提及 means empty in MultiWOZ-zh only; in CrossWOZ-en it is a value, right nowhere and filled."""
+    raw = json.loads(read_bytes(real_data / "crosswoz_en/test.json.zip"))
+    submission = json.loads(read_bytes(real_cases / "dstc9/crosswoz_en_test.submission.json.gz"))
+    draw = Random(9)
+    spots = [s for turns in submission.values() for state in turns for s in state.values()]
+    for slots in draw.sample(spots, 900):
+        slots[draw.choice(sorted(slots))] = draw.choice(
+            ["未提及", "未 提及 ", "是的", "Free Admission", "None"]
+        )
+    (tmp_path / "sprinkled.json").write_text(json.dumps(submission), encoding="utf-8")
+    gold = de.load_corpus("crosswoz_en", home=real_data)
+    for protocol, version in (("dstc9", "official"), ("dstc9-corrected", "corrected")):
+        golds = {i: slow.dstc9_golds(d["messages"], version) for i, d in raw.items()}
+        scores = de.score(gold, tmp_path / "sprinkled.json", protocol, resamples=0)
+        assert dict(scores.table["value"]) == pytest.approx(slow.dstc9(golds, submission), abs=1e-12)
 
 
 # DSTC9 ----------------------------------------------------------------------------------------

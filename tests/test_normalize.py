@@ -97,7 +97,12 @@ EVERY = [f"{name}:{choice}" for name, choices in STEPS.items() for choice in cho
             "punctuation:drop",
             {"saint john's": "saint johns", "a - b": "a b", "09:15": "09:15", "ali baba.": "ali baba"},
         ),
-        ("map:dstc9", {"none": "", "none ": "none ", "free admission": "free", "是的": "有", "不是": "没有"}),
+        ("map:dstc9", {"none": "", "none ": "none ", "free admission": "free admission", "是的": "是的"}),
+        ("map:dstc9-crosswoz", {"none": "", "free admission": "free", "是的": "是的", "未提及": "未提及"}),
+        (
+            "map:dstc9-multiwoz",
+            {"none": "", "未提及": "", "是的": "有", "不是": "没有", "free admission": "free admission"},
+        ),
     ],
 )
 def test_each_step_alone(step: str, examples: dict[str, str]) -> None:
@@ -258,14 +263,16 @@ def test_what_is_not_filled() -> None:
     states = table("states", [("d", 0, "hotel", "name", v) for v in (*NOT_FILLED, "none", "dontcare")])
     assert normalize_states(states, ())["value"].tolist() == ["none", "dontcare"]
     # A protocol with its own table of what means "no value" is taken at its word.
-    assert normalize_states(states, ("map:dstc9",))["value"].tolist() == ["not mentioned", "dontcare"]
+    for which, kept in (("-multiwoz", []), ("-crosswoz", ["未提及"]), ("", ["未提及"])):
+        left = normalize_states(states, (f"map:dstc9{which}",))["value"].tolist()
+        assert left == ["not mentioned", *kept, "dontcare"]
     assert normalize_states(states, ("map:keep",))["value"].tolist() == ["none", "dontcare"]
 
 
 @given(st.lists(texts, max_size=8), st.lists(st.sampled_from(EVERY), max_size=4))
 def test_tables_do_what_single_values_do(values: list[str], steps: list[str]) -> None:
     states = table("states", [("d", t, "hotel", "name", v) for t, v in enumerate(values)])
-    absent = ("",) if "map:dstc9" in steps else NOT_FILLED
+    absent = ("",) if any(step.startswith("map:") for step in steps) else NOT_FILLED
     wanted = [(t, normalize_value(v, steps)) for t, v in enumerate(values) if v not in absent]
     done = normalize_states(states, steps)
     assert list(zip(done["turn"], done["value"], strict=True)) == [(t, v) for t, v in wanted if v]

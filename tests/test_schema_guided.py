@@ -112,9 +112,9 @@ def test_states_and_alternatives():
     assert rows(corpus.alternatives) == [("pmul1", 0, "hotel", "area", "the north")]
     assert rows(corpus.dialogues) == [("pmul1", "PMUL1.json", "hotel+taxi"), ("sng2", "SNG2.json", "")]
     assert rows(corpus.turns) == [
-        ("pmul1", 0, "A room up north, please.", "What about the acorn guest house?", 0),
+        ("pmul1", 0, "A room up north, please.", "What about the acorn guest house?", 1),
         ("pmul1", 1, "Fine, and a taxi from there", "Done .", 0),
-        ("sng2", 0, "hello", "", 0),
+        ("sng2", 0, "hello", "", 2),
     ]
     assert any(n.startswith("1 closing user utterances without an answer, kept") for n in corpus.notes)
     assert any(
@@ -125,19 +125,19 @@ def test_states_and_alternatives():
 
 def test_schema_gives_ontology_and_layout():
     corpus = load(talk(), schema=SCHEMA)
-    assert rows(corpus.layouts) == [
-        (0, "hotel", "area"),
-        (0, "hotel", "bookday"),
-        (0, "hotel", "name"),
-        (0, "hotel", "phone"),
-        (0, "taxi", "departure"),
-    ]
+    slots = [("hotel", s) for s in ("area", "bookday", "name", "phone")]
+    # Layout 0 is the whole schema; turn 0 has a frame of the hotel only, the other dialogue none.
+    every = [*slots, ("taxi", "departure")]
+    assert rows(corpus.layouts) == [*[(0, *s) for s in every], *[(1, *s) for s in slots]]
+    kinds = ["categorical", "categorical", "free", "free", "free"]
+    assert rows(corpus.schema) == [(*s, kind) for s, kind in zip(every, kinds, strict=True)]
     assert rows(corpus.ontology) == [
         ("hotel", "area", "north"),
         ("hotel", "area", "south"),
         ("hotel", "bookday", "friday"),
     ]
-    assert rows(load(talk()).layouts) == [
+    layouts = load(talk()).layouts
+    assert rows(layouts[layouts["layout"] == 0]) == [
         (0, "hotel", "area"),
         (0, "hotel", "name"),
         (0, "taxi", "departure"),
@@ -370,7 +370,7 @@ def test_token_span_of_nonsense(numbers):
 def test_real_schema(real_data):
     schema = json.loads((real_data / "multiwoz22" / "schema.json").read_text(encoding="utf-8"))
     corpus = load(talk(), schema=schema)
-    assert len(corpus.layouts) == 61  # as its authors count
+    assert len(corpus.schema) == (corpus.layouts["layout"] == 0).sum() == 61  # as its authors count
     assert set(corpus.layouts["domain"]) == {s["service_name"] for s in schema}
     assert not corpus.layouts["slot"].str.contains("-").any()
     hotel_slots = set(corpus.layouts.loc[corpus.layouts["domain"] == "hotel", "slot"])

@@ -310,8 +310,10 @@ def map_corpus_states(corpus: Corpus, alignment: Alignment, stage: str = "all") 
             (n, *t) for n, key in zip(layouts["layout"], keys, strict=True) for t in targets.get(key, [])
         ]
         layouts = table("layouts", list(dict.fromkeys(named)))
-    old = ("alternatives", "corrections", "goals", "acts", "spans", "bookings", "ontology")
+    old = ("alternatives", "corrections", "goals", "acts", "spans", "bookings", "ontology", "schema")
     empty: dict[str, Any] = {kind: table(kind) for kind in old}
-    return replace(
-        corpus, states=mapped[_STATE], layouts=layouts, notes=(*corpus.notes, *note.lines), **empty
-    )
+    cautions = dict(corpus.cautions)
+    if len(unmapped):
+        cautions["state"] = (*cautions.get("state", ()), *note.lines)
+    notes = (*corpus.notes, *note.lines)
+    return replace(corpus, states=mapped[_STATE], layouts=layouts, notes=notes, cautions=cautions, **empty)

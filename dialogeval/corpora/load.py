@@ -115,9 +115,10 @@ def _load_known(name: str, split: str, home: str | os.PathLike[str] | None, gold
     parts = [part for part in _SIDE_FILES if part in entry.files]
     extra = {part: path for part in parts if (path := catalog.local_file(name, part, home)).exists()}
     corpus = _read(entry.family, raws, described, source, first.local, gold, extra)
+    cautions = dict(corpus.cautions) | ({"any": tuple(notes)} if notes else {})
     if entry.note and entry.published:
         notes.append(entry.note)
-    return replace(corpus, notes=(*notes, *corpus.notes))
+    return replace(corpus, notes=(*notes, *corpus.notes), cautions=cautions)
 
 
 def _load_path(path: Path, split: str, gold: str) -> Corpus:
@@ -178,7 +179,9 @@ def _load_folder(path: Path, split: str, gold: str, described: dict[str, str]) -
         digest.update(data)
         raws.append(_parse(data, part))
     source = Source(path=path.name, sha256=digest.hexdigest(), folder=str(path))
-    return _read(_recognize(raws[0], parts[0]), raws, described, source, parts[0], gold, _side_files(path))
+    # SGD has a schema in the folder of every split, MultiWOZ 2.2 one for all.
+    side = _side_files(path) | _side_files(parts[0].parent)
+    return _read(_recognize(raws[0], parts[0]), raws, described, source, parts[0], gold, side)
 
 
 def _side_files(folder: Path) -> dict[str, Path]:

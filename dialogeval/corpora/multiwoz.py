@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..exceptions import CorpusError, show
 from ..tables import Corpus, Source, canonical_id, table
-from .utterances import tables_of
+from .utterances import JOINED, NO_ANNOTATION, notes_of, tables_of
 
 __all__ = ["looks_like", "read", "read_ontology"]
 
@@ -99,7 +99,6 @@ def read(
         for slot in slots
         if slot != "booked"
     ]
-    notes = [f"{count:,} {what}" for what, count in sorted(counts.items())]
     return Corpus(
         name=name,
         version=version,
@@ -108,7 +107,7 @@ def read(
         family="multiwoz",
         layouts=table("layouts", layout_rows),
         source=source or Source(path=str(file)),
-        notes=tuple(notes),
+        **notes_of(counts),
         **tables_of(rows, file),
     )
 
@@ -146,7 +145,7 @@ def _read_dialogue(
             if here.booked:
                 rows["bookings"] += [(key, turn, domain)] * here.booked
             if here.lists:
-                counts["values given as a list, joined with |"] += here.lists
+                counts[JOINED] += here.lists
         number = layouts.get(tuple(shape))
         if number is None:
             number = layouts[tuple(shape)] = len(layouts)
@@ -217,7 +216,7 @@ def _read_acts(
 ) -> None:
     acts = utterance.get("dialog_act") or {}
     if acts.__class__ is not dict:  # the official release writes "No Annotation" there
-        counts["utterances without dialogue-act annotation"] += 1
+        counts[NO_ANNOTATION] += 1
         acts = {}
     add = rows["acts"].append
     for name, pairs in acts.items():

@@ -18,11 +18,22 @@ import pandas as pd
 
 from ..exceptions import CorpusError, show
 from ..tables import Corpus, Source, canonical_id, table
-from .utterances import ABSENT, UNANSWERED, add_span, dialogues_of, notes_of, turns_of
+from .utterances import (
+    ABSENT,
+    COPIED,
+    NO_ACTS,
+    OFF_SCHEMA,
+    UNANSWERED,
+    add_span,
+    dialogues_of,
+    notes_of,
+    turns_of,
+)
 
 __all__ = ["looks_like", "read", "read_schema"]
 
 _SPEAKERS = ("USER", "SYSTEM")
+_LACKING = "turns that lack the frame of a service seen before; their states hold the frames given"
 
 
 def looks_like(raw: Any) -> bool:
@@ -60,8 +71,8 @@ def read(
     file : path-like
         For messages.
     schema : list of dict, optional
-        Services with their slots: gives the ontology and the layout. Without it the layout is that
-        of the slots which occur in states.
+        Services with their slots: gives the ontology, the layouts and which slots are categorical.
+        Without it the layouts know the slots which occur in states.
     dialog_acts : dict, optional
         {dialogue id: {utterance number: {"dialog_act", "span_info"}}} of MultiWOZ 2.2; acts and
         spans then come from here, else from the ``actions`` and ``slots`` of the frames.
@@ -69,7 +80,9 @@ def read(
     Returns
     -------
     Corpus
-        ``dialogues.type`` names the services, joined with ``+``. Spans count white-space tokens,
+        ``dialogues.type`` names the services, joined with ``+``. A turn's layout is that of the
+        services which have a state in it; layout 0 is that of all services. Where a service that was
+        seen before has no state later on, as in SGD, ``cautions`` say that states are not cumulative. Spans count white-space tokens,
         the last one included.
 
     Raises
@@ -89,38 +102,47 @@ def read(
     kinds = ("dialogues", "turns", "states", "alternatives", "acts", "spans")
     rows: dict[str, list[tuple]] = {k: [] for k in kinds}
     counts: Counter[str] = Counter()
-    ontology, layout = read_schema(schema, file)
+    ontology, kinds_of_slots = read_schema(schema, file)
     acts = _index_acts(dialog_acts, file)
+    # Services of each layout; None are all of them, where no schema names them.
+    shapes: dict[frozenset[str] | None, int] = {frozenset(kinds_of_slots["domain"].unique()) or None: 0}
     for key, original, dialogue in dialogues_of(raw, file):
         services = dialogue.get("services", [])
         if not isinstance(services, list) or not all(isinstance(s, str) for s in services):
             expected = "services, a list of strings"
             raise CorpusError("", file=file, dialogue=original, expected=expected, got=show(services))
         rows["dialogues"].append((key, original, "+".join(sorted(services))))
-        _read_dialogue(key, original, dialogue, acts, rows, counts, file)
-    states = table("states", rows["states"])
-    slots = states[["domain", "slot"]].drop_duplicates()
-    if layout.empty:
-        layout = slots.assign(layout=0)[["layout", "domain", "slot"]].reset_index(drop=True)
-    elif len(slots):
-        unknown = slots[
-            ~pd.MultiIndex.from_frame(slots).isin(pd.MultiIndex.from_frame(layout[["domain", "slot"]]))
-        ]
-        if len(unknown):
-            names = ", ".join(f"{d}-{s}" for d, s in unknown.itertuples(index=False))
-            counts[f"state slots that the schema lacks: {names}"] = len(unknown)
+        _read_dialogue(key, original, dialogue, acts, rows, counts, shapes, file)
+    used = list(dict.fromkeys((domain, slot) for _, _, domain, slot, _ in rows["states"]))
+    known = list(zip(kinds_of_slots["domain"], kinds_of_slots["slot"], strict=True)) or used
+    unknown = [f"{d}-{s}" for d, s in set(used) - set(known)]
+    if unknown:
+        counts[f"{OFF_SCHEMA}: {', '.join(sorted(unknown))}"] = len(unknown)
+    tables: dict[str, Any] = {k: table(k, lists) for k, lists in rows.items()}
+    said = notes_of(counts)
+    if counts[_LACKING]:
+        said["cautions"]["per-turn"] = (
+            "gold states are not cumulative, they hold the services of their own turn only: a tracker that keeps "
+            "what was said before looks wrong; protocol sgd is made for such gold",
+        )
+    if kinds_of_slots.empty and used:
+        said["cautions"]["slots"] = (
+            f"there is no schema: the {len(used):,} slots that occur in gold states are taken for all there are",
+        )
     return Corpus(
         name=name,
         version=version,
         split=split,
         language=language,
         family="schema_guided",
-        **{k: table(k, lists) for k, lists in rows.items() if k != "states"},
-        states=states,
-        layouts=layout,
+        layouts=table(
+            "layouts", [(n, *k) for of, n in shapes.items() for k in known if of is None or k[0] in of]
+        ),
         ontology=ontology,
+        schema=kinds_of_slots,
         source=source or Source(path=str(file)),
-        notes=notes_of(counts),
+        **tables,
+        **said,
     )
 
 
@@ -131,18 +153,18 @@ def _read_dialogue(
     acts: dict[str, dict[str, Any]] | None,
     rows: dict[str, list[tuple]],
     counts: Counter[str],
+    shapes: dict[frozenset[str] | None, int],
     file: str | os.PathLike[str],
 ) -> None:
     annotated = dict(acts.get(key, {})) if acts is not None else None
     if acts is not None and key not in acts:
-        counts["dialogues without dialogue acts"] += 1
+        counts[NO_ACTS] += 1
     known: set[str] = set()
     for turn, user, system in turns_of(dialogue, original, file, _SPEAKERS, "turn_id"):
         place = {"file": file, "dialogue": original, "turn": turn}
-        rows["turns"].append((key, turn, user["utterance"], system["utterance"] if system else "", 0))
         if system is None:
             counts[UNANSWERED] += 1
-        services = set()
+        services: set[str] = set()
         for speaker, utterance in (("user", user), ("system", system)):
             if utterance is None:
                 continue
@@ -157,11 +179,10 @@ def _read_dialogue(
                 entry = annotated.pop(str(2 * turn + (speaker == "system")), None)
                 if entry is not None:
                     _read_acts(key, turn, speaker, utterance["utterance"], entry, rows, counts, place)
-        if known - services:
-            # Whether a state goes on where its frame is missing is not for a reader to guess.
-            counts[
-                "turns that lack the frame of a service seen before; their states hold the frames given"
-            ] += 1
+        layout = shapes.setdefault(frozenset(services), len(shapes))
+        rows["turns"].append((key, turn, user["utterance"], system["utterance"] if system else "", layout))
+        # Whether a state goes on where its frame is missing is not for a reader to guess.
+        counts[_LACKING] += bool(known - services)
         known |= services
     if annotated:
         counts["annotated utterances that the dialogues lack, left out"] += len(annotated)
@@ -249,7 +270,7 @@ def _read_frames(
             if not isinstance(slot, str):
                 raise CorpusError("", expected="a span with a slot", got=show(span), **place)
             if "copy_from" in span and "start" not in span:
-                counts["slots copied from another slot, which have no span"] += 1
+                counts[COPIED] += 1
                 continue
             start, end = span.get("start"), span.get("exclusive_end")
             value = span.get("value")
@@ -308,14 +329,16 @@ def _index_acts(dialog_acts: Any, file: str | os.PathLike[str]) -> dict[str, dic
 
 
 def read_schema(schema: Any, file: str | os.PathLike[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return ontology (listed values only) and layout (every slot) of a schema.
+    """Return ontology (listed values only) and every slot of a schema with its kind.
+
+    A slot that does not say whether it is categorical is so if it lists values.
 
     Examples
     --------
     >>> slots = [{"name": "hotel-area", "possible_values": ["north"]}, {"name": "hotel-name"}]
-    >>> ontology, layout = read_schema([{"service_name": "hotel", "slots": slots}], "schema.json")
-    >>> ontology["value"].tolist(), layout["slot"].tolist()
-    (['north'], ['area', 'name'])
+    >>> ontology, kinds = read_schema([{"service_name": "hotel", "slots": slots}], "schema.json")
+    >>> ontology["value"].tolist(), kinds[["slot", "kind"]].values.tolist()
+    (['north'], [['area', 'categorical'], ['name', 'free']])
     """
     values: list[tuple] = []
     slots: list[tuple] = []
@@ -323,10 +346,11 @@ def read_schema(schema: Any, file: str | os.PathLike[str]) -> tuple[pd.DataFrame
         for service in schema or ():
             name = service["service_name"]
             for slot in service["slots"]:
-                short = _short(slot["name"], name)
-                slots.append((0, name, short))
-                values.extend((name, short, str(v)) for v in slot.get("possible_values") or ())
+                short, listed = _short(slot["name"], name), slot.get("possible_values") or ()
+                fixed = slot.get("is_categorical", bool(listed))
+                slots.append((name, short, "categorical" if fixed else "free"))
+                values.extend((name, short, str(v)) for v in listed)
     except (AttributeError, KeyError, TypeError):
         expected = "a list of services {service_name, slots: [{name, possible_values}]}"
         raise CorpusError("schema", file=file, expected=expected, got=show(schema)) from None
-    return table("ontology", values), table("layouts", slots)
+    return table("ontology", values), table("schema", slots)

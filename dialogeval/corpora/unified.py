@@ -18,7 +18,7 @@ import pandas as pd
 
 from ..exceptions import CorpusError, UnknownNameError, show
 from ..tables import Corpus, Source, table
-from .utterances import ABSENT, UNANSWERED, add_span, dialogues_of, notes_of, turns_of
+from .utterances import ABSENT, BARE_DOMAINS, NO_STATE, UNANSWERED, add_span, dialogues_of, notes_of, turns_of
 
 __all__ = ["looks_like", "read"]
 
@@ -106,9 +106,11 @@ def read(
             _read_turn(key, turn, user, system, rows, counts, layouts, place | {"turn": turn})
     if not rows["dialogues"]:
         raise UnknownNameError(f"split of {file}", split, sorted(n[:40] for n in found)[:20])
-    tables = {kind: table(kind, lists) for kind, lists in rows.items()}
+    tables: dict[str, Any] = {kind: table(kind, lists) for kind, lists in rows.items()}
     tables["ontology"] = _read_ontology(ontology, file)
     shapes = [(n, domain, slot) for shape, n in layouts.items() for domain, slots in shape for slot in slots]
+    listed = {row[1:] for row in shapes}
+    shapes += [(len(layouts), *slot) for slot in _ontology_slots(ontology) if slot not in listed]
     tables["layouts"] = table("layouts", shapes)
     if multiwoz:
         tables = {kind: _without_spaces(frame) for kind, frame in tables.items()}
@@ -119,7 +121,7 @@ def read(
         language=language,
         family="unified",
         source=source or Source(path=str(file)),
-        notes=notes_of(counts),
+        **notes_of(counts),
         **tables,
     )
 
@@ -135,7 +137,7 @@ def _read_turn(
     place: dict[str, Any],
 ) -> None:
     if "state" not in user:
-        counts["user utterances without a state, taken as empty"] += 1
+        counts[NO_STATE] += 1
     state = _slots_by_domain(user.get("state", {}), "state", place)
     shape = tuple((domain, tuple(slots)) for domain, slots in state.items() if slots)
     layout = layouts.setdefault(shape, len(layouts))
@@ -199,7 +201,7 @@ def _read_goal(key: str, goal: Any, rows: list[tuple], counts: Counter[str], pla
                 rows.append((key, domain, "book" if booking else kind, slot, value))
                 named.add(domain)
     bare = {domain for domains in wishes.values() for domain in domains} - named
-    counts["domains of goals that name no slot, which the table of goals cannot hold"] += len(bare)
+    counts[BARE_DOMAINS] += len(bare)
 
 
 def _slots_by_domain(given: Any, what: str, place: dict[str, Any]) -> dict[str, dict[str, str]]:
@@ -238,6 +240,11 @@ def _read_ontology(raw: Any, file: str | os.PathLike[str]) -> pd.DataFrame:
         expected = "{domains: {domain: {slots: {slot: {possible_values}}}}}"
         raise CorpusError("ontology", file=file, expected=expected, got=show(raw)) from None
     return table("ontology", rows)
+
+
+def _ontology_slots(raw: dict[str, Any] | None) -> list[tuple[str, str]]:
+    domains = (raw or {"domains": {}})["domains"]
+    return [(domain, slot) for domain, described in domains.items() for slot in described["slots"]]
 
 
 def _without_spaces(frame: pd.DataFrame) -> pd.DataFrame:

@@ -11,13 +11,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pandas as pd
-
 from ..exceptions import CorpusError, show
 from ..tables import COLUMNS, INTEGERS, canonical_id, table
 
 __all__ = [
     "ABSENT",
+    "BARE_DOMAINS",
+    "COPIED",
+    "JOINED",
+    "NO_ACTS",
+    "NO_ANNOTATION",
+    "NO_STATE",
+    "OFF_SCHEMA",
     "UNANSWERED",
     "add_span",
     "dialogues_of",
@@ -31,6 +36,23 @@ __all__ = [
 ABSENT = frozenset({"", "not mentioned"})
 #: Note for a user's last word that the system leaves unanswered.
 UNANSWERED = "closing user utterances without an answer, kept with an empty system utterance"
+NO_STATE = "user utterances without a state, taken as empty"
+BARE_DOMAINS = "domains of goals that name no slot, which the table of goals cannot hold"
+JOINED = "values given as a list, joined with |"
+OFF_SCHEMA = "state slots that the schema lacks"
+NO_ACTS = "dialogues without dialogue acts"
+NO_ANNOTATION = "utterances without dialogue-act annotation"
+COPIED = "slots copied from another slot, which have no span"
+OUTSIDE = "spans that lie outside their utterance, left out"
+#: Notes that change what a score means, by how they begin; see `Corpus`. An unanswered word is not among
+#: them: scores of responses count empty references themselves.
+CAUTIONS = {
+    NO_STATE: "state",
+    JOINED: "state",
+    OFF_SCHEMA: "state",
+    BARE_DOMAINS: "task",
+    **dict.fromkeys((NO_ACTS, NO_ANNOTATION, COPIED, OUTSIDE), "references"),
+}
 
 
 def dialogues_of(raw: Any, file: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -183,7 +205,7 @@ _UNCHECKED = {
 _PLAIN = {str, int, float, bool, type(None)}
 
 
-def tables_of(rows: Mapping[str, list[tuple]], file: str | os.PathLike[str]) -> dict[str, pd.DataFrame]:
+def tables_of(rows: Mapping[str, list[tuple]], file: str | os.PathLike[str]) -> dict[str, Any]:
     """Turn the rows that a reader gathered into tables.
 
     Parameters
@@ -236,15 +258,23 @@ def _misfit(kind: str, column: str, row: tuple, file: str | os.PathLike[str]) ->
     return CorpusError(f"{column} of {kind}", expected=expected, got=show(given[column]), **place)
 
 
-def notes_of(counts: Counter[str]) -> tuple[str, ...]:
-    """Return the notes of a corpus from what its reader counted.
+def notes_of(counts: Counter[str]) -> dict[str, Any]:
+    """Return the notes and cautions of a corpus from what its reader counted.
 
     Examples
     --------
     >>> notes_of(Counter({"spans left out": 1200}))
-    ('1,200 spans left out',)
+    {'notes': ('1,200 spans left out',), 'cautions': {}}
+    >>> notes_of(Counter({NO_STATE: 2}))["cautions"]
+    {'state': ('2 user utterances without a state, taken as empty',)}
     """
-    return tuple(f"{count:,} {what}" for what, count in sorted(counts.items()) if count)
+    notes = {what: f"{count:,} {what}" for what, count in sorted(counts.items()) if count}
+    cautions: dict[str, tuple[str, ...]] = {}
+    for beginning, kind in CAUTIONS.items():
+        for what in notes:
+            if what.startswith(beginning):
+                cautions[kind] = (*cautions.get(kind, ()), notes[what])
+    return {"notes": tuple(notes.values()), "cautions": cautions}
 
 
 def add_span(
@@ -261,7 +291,7 @@ def add_span(
     """
     found = token_span(text, start, end)
     if found is None:
-        counts["spans that lie outside their utterance, left out"] += 1
+        counts[OUTSIDE] += 1
         return
     if found[2] == "part":
         counts["spans that end within a white-space token, widened to the whole token"] += 1

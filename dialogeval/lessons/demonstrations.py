@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..exceptions import UsageError
 from ..metrics import Metric, Sums, ratio
-from ..metrics.change import count_changes, turn_goal_right
+from ..metrics.change import count_changes, judge_turns
 from ..metrics.state import count_triples, slot_f1_metric
 from ..metrics.states import StatePair
 from ..scoring import Scores
@@ -108,7 +108,7 @@ def by_dialogue(scores: Scores) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Indexed by dialogue; columns ``turns``, ``right`` (P = G), ``old errors only`` (P ≠ G, though
-        what is new on either side stands on the other) and ``share`` (right of turns).
+        only earlier errors remain) and ``share`` (right of turns).
 
     Examples
     --------
@@ -118,8 +118,8 @@ def by_dialogue(scores: Scores) -> pd.DataFrame:
     np.float64(1.0)
     """
     pair = scores.pairs["state"]
-    exact = count_triples(pair)["exact"]
-    turns = pd.DataFrame({"right": exact, "old errors only": (exact == 0) & turn_goal_right(pair)})
+    exact, wrong = judge_turns(pair)
+    turns = pd.DataFrame({"right": exact, "old errors only": ~exact & ~wrong}, index=pair.index)
     groups = turns.astype("int64").groupby(level="dialogue_id")
     table = groups.sum()
     table.insert(0, "turns", groups.size())

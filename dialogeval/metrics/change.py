@@ -37,24 +37,34 @@ def new_triples(pair: StatePair, side: Triples) -> np.ndarray:
     return pair.first[side.turn] | ~contains(side.key, side.key - pair.stride)
 
 
-def turn_goal_right(pair: StatePair) -> np.ndarray:
-    """Tell for each turn whether what is new on either side stands on the other; shape (n,)."""
-    lost = pair.per_turn(pair.gold, new_triples(pair, pair.gold) & ~pair.gold_in_pred)
-    invented = pair.per_turn(pair.pred, new_triples(pair, pair.pred) & ~pair.pred_in_gold)
-    return (lost == 0) & (invented == 0)
+def judge_turns(pair: StatePair) -> tuple[np.ndarray, np.ndarray]:
+    """Tell for each turn whether P = G, and whether it is in error itself; where neither holds, only
+    earlier errors remain."""
+    lost, invented = ~pair.gold_in_pred, ~pair.pred_in_gold
+    exact = (pair.per_turn(pair.gold, lost) == 0) & (pair.per_turn(pair.pred, invented) == 0)
+    own = (pair.per_turn(pair.gold, lost & new_triples(pair, pair.gold)) > 0) | (
+        pair.per_turn(pair.pred, invented & new_triples(pair, pair.pred)) > 0
+    )
+    # An error after an exact turn is new, also where gold alone drops a slot.
+    after_exact = np.r_[True, exact[:-1]] | pair.first if len(pair) else exact
+    return exact, ~exact & (after_exact | own)
 
 
 def count_turn_goal(pair: StatePair) -> pd.DataFrame:
-    """Count by turn: ``tga_right``, 1 where (G_t − G_{t−1}) ⊆ P_t and (P_t − P_{t−1}) ⊆ G_t; ``tga_turns``, 1.
+    """Count by turn: ``tga_right``, 1 where flexible goal accuracy is above 0; ``tga_turns``, 1.
+
+    So a turn is right if P = G or only earlier errors remain. This is how the authors count; a turn in
+    which gold only drops a slot that the prediction keeps is wrong.
 
     Examples
     --------
     >>> from dialogeval.metrics.states import pair_states_from_lists
     >>> a, b = ("hotel", "area", "north"), ("hotel", "stars", "4")
-    >>> count_turn_goal(pair_states_from_lists([{a}, {a}], [{a}, {a, b}]))["tga_right"].tolist()
-    [1, 0]
+    >>> count_turn_goal(pair_states_from_lists([{a}, {a}, {a}], [{a}, {a, b}, {a, b}]))["tga_right"].tolist()
+    [1, 0, 1]
     """
-    right = turn_goal_right(pair).astype("int64")
+    _, wrong = judge_turns(pair)
+    right = (~wrong).astype("int64")
     return pd.DataFrame({"tga_right": right, "tga_turns": np.ones(len(pair), "int64")}, index=pair.index)
 
 
@@ -80,11 +90,7 @@ def count_flexible(pair: StatePair) -> pd.DataFrame:
     [0.0, 0.393, 0.632]
     """
     n = len(pair)
-    exact = (pair.per_turn(pair.gold, ~pair.gold_in_pred) == 0) & (
-        pair.per_turn(pair.pred, ~pair.pred_in_gold) == 0
-    )
-    after_exact = np.r_[True, exact[:-1]] | pair.first if n else exact
-    zero = ~exact & (after_exact | ~turn_goal_right(pair))
+    exact, zero = judge_turns(pair)
     rows = np.arange(n)
     # A wrong turn that does not score 0 follows one that did, in its own dialogue.
     distance = rows - np.maximum.accumulate(np.where(zero, rows, -1)) if n else rows
@@ -108,6 +114,11 @@ def count_changes(pair: StatePair) -> pd.DataFrame:
     pandas.DataFrame
         ``gca_correct``, ``gca_wrong``, ``gca_missed``, ``gca_overpredicted``. A slot seen earlier
         on a side and absent now has the value "none" on that side.
+
+    Notes
+    -----
+    As in the authors' code, a slot that both sides drop in the same turn is counted twice, as correct
+    and then as missed. So gold against itself does not reach 1 where slots are dropped.
 
     Examples
     --------
@@ -198,6 +209,10 @@ def _values(pair: StatePair, side: Triples, spot: np.ndarray) -> np.ndarray:
 
 def granular_change_accuracy(sums: Sums) -> Any:
     """Weighted harmonic mean of value and label precision and recall of changes, α = 10/11.
+
+    Gold against itself is not 1: it gives 0.994 on MultiWOZ 2.1 and 0.935 on CrossWOZ-en. A slot that
+    gold and prediction drop in the same turn counts as correct when gold's changes are gone through,
+    and as missed when the prediction's are. The authors' code does so, and the score is theirs.
 
     Examples
     --------

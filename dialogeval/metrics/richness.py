@@ -187,6 +187,11 @@ def _mean(part: str, whole: str, sums: Sums) -> Any:
     return ratio(sums[part], sums[whole])
 
 
+def _windows_mean(sums: Sums) -> Any:
+    # Less than a window of text has no such ratio, which is not the same as a ratio of 0.
+    return ratio(sums["rich_ratios"], sums["rich_windows"], empty=float("nan"))
+
+
 def _entropy(sums: Sums) -> Any:
     tokens = np.maximum(np.asarray(sums["rich_tokens"], dtype=float), 1)
     return np.log2(tokens) - sums["rich_words"] / tokens
@@ -225,7 +230,7 @@ RICHNESS_METRICS: dict[str, Metric] = {
         _metric(
             f"msttr_{WINDOW}",
             f"MSTTR-{WINDOW}",
-            value=partial(_mean, "rich_ratios", "rich_windows"),
+            value=_windows_mean,
             resample="none",
         ),
     )

@@ -8,7 +8,7 @@ set are a few sorts; multiplicity is lost on purpose, a state being a set.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ import pandas as pd
 
 from ..exceptions import UsageError, show
 
-__all__ = ["StatePair", "Triples", "pair_states", "pair_states_from_lists"]
+__all__ = ["Schema", "StatePair", "Triples", "pair_states", "pair_states_from_lists"]
 
 Ints = np.ndarray
 
@@ -49,6 +49,25 @@ class Triples:
 
 
 @dataclass(frozen=True)
+class Schema:
+    """What the schema-guided scorer knows beside two states of each turn.
+
+    Parameters
+    ----------
+    services : ndarray of int64, shape (n,)
+        Services that gold has a state of, in the order of the turns.
+    free : pandas.DataFrame
+        domain and slot of the slots that are not categorical.
+    alternatives : pandas.DataFrame
+        Further gold values of these: states.
+    """
+
+    services: Ints
+    free: pd.DataFrame
+    alternatives: pd.DataFrame
+
+
+@dataclass(frozen=True)
 class StatePair:
     """Gold and predicted states of n turns, sorted by dialogue and turn.
 
@@ -65,6 +84,8 @@ class StatePair:
         Values by code.
     n_slots : ndarray of int64, shape (n,)
         Slots that a turn's annotation knows, filled or not; for slot accuracy.
+    schema : Schema or None
+        With ``services`` in the order of the pair.
     """
 
     index: pd.MultiIndex
@@ -74,6 +95,7 @@ class StatePair:
     slots: pd.DataFrame
     values: Any
     n_slots: Ints
+    schema: Schema | None = None
 
     def __len__(self) -> int:
         return len(self.dialogue)
@@ -135,6 +157,7 @@ def pair_states(
     gold: pd.DataFrame,
     pred: pd.DataFrame,
     n_slots: int | Ints = 0,
+    schema: Schema | None = None,
 ) -> StatePair:
     """Code two tables of states for scoring.
 
@@ -146,6 +169,8 @@ def pair_states(
         States; rows of other turns are left out, so filter and count before.
     n_slots : int or ndarray of shape (n,)
         Slots of the ontology, or of each turn's annotation (in the order of ``turns``).
+    schema : Schema, optional
+        Likewise.
 
     Returns
     -------
@@ -200,6 +225,7 @@ def pair_states(
         slots=names,
         values=np.asarray(values, dtype=object),
         n_slots=per_turn[order],
+        schema=replace(schema, services=schema.services[order]) if schema else None,
     )
 
 

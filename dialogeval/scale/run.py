@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import UsageError, show
+from ..golds import lay_out
 from ..predictions.load import check_format, system_name
 from ..predictions.pieces import Piece, pieces_of
 from ..protocols import Protocol, find_protocol
@@ -111,7 +112,7 @@ def score_in_pieces(
         alignment = load_alignment(alignment)
     plan = Plan(
         str(path),
-        GoldSlices(gold) if gold is not None else None,
+        GoldSlices(lay_out(gold)) if gold is not None else None,
         protocol,
         alignment,
         tokenizer,
