@@ -105,6 +105,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--corpus", metavar="NAME_OR_PATH", help="gold; without it the file must carry its own")
     sub.add_argument("--split", default="test", help="split of the corpus (default: test)")
     sub.add_argument("--protocol", help="see: dialogeval protocols (default: lin2021 or lai2019)")
+    _steps(sub)
     sub.add_argument(
         "--align",
         metavar="NAME_OR_PATH",
@@ -131,7 +132,7 @@ def build_parser() -> argparse.ArgumentParser:
     _data_home(sub)
 
     sub = command(
-        "compare", run_compare, "compare systems: scores, intervals, and which differences are chance"
+        "compare", run_compare, "compare systems: scores, intervals, and which differences are significant"
     )
     sub.add_argument(
         "predictions", metavar="PREDICTIONS", nargs="+", help="files of predictions, two or more"
@@ -141,6 +142,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--split", default="test", help="split of the corpus (default: test)")
     sub.add_argument("--protocol", help="see: dialogeval protocols (default: lin2021 or lai2019)")
+    _steps(sub)
     sub.add_argument("--missing", choices=("error", "empty", "skip"), help="turns without a prediction")
     sub.add_argument(
         "--common", action="store_true", help="restrict all to the dialogues that every system covers"
@@ -191,6 +193,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--corpus", metavar="NAME_OR_PATH", help="gold (default: the notebook's sample corpus)")
     sub.add_argument("--split", help="split of the corpus")
     sub.add_argument("--protocol", nargs="+", help="see: dialogeval protocols; a report each")
+    _steps(sub)
     sub.add_argument("--missing", choices=("error", "empty", "skip"), help="turns without a prediction")
     sub.add_argument(
         "--jobs", type=_whole_number, metavar="N", help="reports at a time (default: one a processor)"
@@ -207,6 +210,16 @@ def build_parser() -> argparse.ArgumentParser:
     )
     _data_home(sub)
     return parser
+
+
+def _steps(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--steps",
+        nargs="+",
+        default=(),
+        metavar="NAME:CHOICE",
+        help="normalise states by these too, such as slots:multiwoz22 or none:drop",
+    )
 
 
 def _data_home(parser: argparse.ArgumentParser) -> None:

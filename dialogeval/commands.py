@@ -26,35 +26,40 @@ def run_score(options: argparse.Namespace) -> None:
     """Score one file of predictions."""
     from .corpora import load_corpus
     from .predictions import load_predictions
-    from .protocols import find_protocol
-    from .scoring import chosen_protocol, score
-    from .tables import Corpus
+    from .scoring import score
 
     if options.turns_at_once is not None or options.dask is not None or _is_large(options):
         _print_scores(_score_in_pieces(options), options.json)
         return
-    if options.protocol is not None:
-        find_protocol(options.protocol)  # before the slow part: a typing error should cost nothing
+    _check_names(options)
     predictions = load_predictions(
         options.predictions, format=options.format, name=options.name, home=options.data_home
     )
     gold = (
         None if options.corpus is None else load_corpus(options.corpus, options.split, home=options.data_home)
     )
-    protocol = options.protocol
-    if options.tokenizer is not None:
-        own = gold or predictions.gold or Corpus("")
-        protocol = chosen_protocol(protocol, own, predictions, options.tokenizer)
     scores = score(
         gold,
         predictions,
-        protocol,
+        options.protocol,
         alignment=options.align,
+        tokenizer=options.tokenizer,
+        steps=options.steps,
         missing=options.missing,
         resamples=options.resamples,
         seed=options.seed,
     )
     _print_scores(scores, options.json)
+
+
+def _check_names(options: argparse.Namespace) -> None:
+    """Refuse a misspelt protocol or step before the slow part: a typing error should cost nothing."""
+    from .choosing import with_steps
+    from .normalize import check_steps
+
+    check_steps(options.steps)
+    if options.protocol is not None:
+        with_steps(options.protocol, options.steps)
 
 
 def _print_scores(scores: Scores, as_json: bool) -> None:
@@ -81,6 +86,7 @@ def _score_in_pieces(options: argparse.Namespace) -> Scores:
         options.protocol,
         split=options.split,
         tokenizer=options.tokenizer,
+        steps=options.steps,
         alignment=options.align,
         missing=options.missing,
         resamples=options.resamples,
@@ -98,10 +104,8 @@ def run_compare(options: argparse.Namespace) -> None:
     from .comparison import compare
     from .corpora import load_corpus
     from .predictions import load_predictions
-    from .protocols import find_protocol
 
-    if options.protocol is not None:
-        find_protocol(options.protocol)
+    _check_names(options)
     systems = {}
     for path in options.predictions:
         predictions = load_predictions(path, home=options.data_home)
@@ -116,6 +120,7 @@ def run_compare(options: argparse.Namespace) -> None:
         systems,
         options.protocol,
         metrics=options.metrics,
+        steps=options.steps,
         missing=options.missing,
         dialogues="common" if options.common else "same",
         resamples=options.resamples,
@@ -206,6 +211,8 @@ def run_report_command(options: argparse.Namespace) -> None:
     for name in ("corpus", "split", "missing", "data_home"):
         if getattr(options, name) is not None:
             parameters[name] = getattr(options, name)
+    if options.steps:
+        parameters["steps"] = " ".join(options.steps)
     several = {n: getattr(options, n) for n in ("predictions", "protocol") if getattr(options, n) is not None}
     if takes_all(options.report) and options.predictions:
         several["predictions"] = [BETWEEN.join(options.predictions)]

@@ -1,4 +1,4 @@
-"""Comparing systems: one table of scores, and for each pair whether the difference is more than chance.
+"""Comparing systems: one table of scores, and for each pair whether the difference is significant.
 
 In: a corpus, predictions by name, a protocol. Out: a `Comparison`. Only numbers of one definition on
 the same dialogues are compared; anything else is refused, or restricted to what is common when the
@@ -8,19 +8,20 @@ caller asks for that.
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from . import paper_tables
+from .choosing import chosen_protocol
 from .comparable import common_dialogues, require_comparable
 from .csv_text import csv_text
 from .exceptions import UnknownNameError, UsageError, printable, show
 from .paired_tests import compare_pairs
 from .protocols import Protocol
-from .scoring import RESAMPLES, SEED, Scores, chosen_protocol, score
+from .scoring import RESAMPLES, SEED, Scores, score
 from .significance import maximal_groups
 from .tables import Corpus, Predictions
 
@@ -166,6 +167,7 @@ def compare(
     protocol: str | Protocol | None = None,
     *,
     metrics: Sequence[str] | None = None,
+    steps: str | Iterable[str] = (),
     missing: str | None = None,
     dialogues: str = "same",
     resamples: int = RESAMPLES,
@@ -186,6 +188,8 @@ def compare(
         Keys of the protocol's scores; all by default. Only these are scored and tested, and only what
         they rest on has to be alike: BLEU of two systems can be compared although one of them used
         gold states.
+    steps : str or iterable of str
+        As for `score`.
     missing : {"error", "empty", "skip"}, optional
     dialogues : {"same", "common"}
         ``same`` refuses systems that were not scored on the same turns; ``common`` restricts all of
@@ -245,15 +249,17 @@ def compare(
     named = {printable(name): replace(p, name=printable(name)) for name, p in predictions.items()}
     if len(named) < len(predictions):
         raise UsageError("two systems have names that look alike", mend="rename one of them")
+    warnings: list[str] = []
     if metrics is not None:
         first = next(iter(named.values()))
-        protocol = chosen_protocol(protocol, gold or first.gold or Corpus(""), first).only(metrics)
-    warnings: list[str] = []
+        found, why = chosen_protocol(protocol, gold or first.gold or Corpus(""), first, steps=steps)
+        protocol, steps = found.only(metrics), ()
+        warnings += why
     if dialogues == "common":
         gold, named, said = common_dialogues(gold, named)
         warnings += said
     scores = {
-        name: score(gold, p, protocol, missing=missing, resamples=resamples, seed=seed)
+        name: score(gold, p, protocol, steps=steps, missing=missing, resamples=resamples, seed=seed)
         for name, p in named.items()
     }
     require_comparable(scores)

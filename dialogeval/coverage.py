@@ -119,9 +119,12 @@ def match_turns(gold: Corpus, predictions: Predictions, missing: str = "error") 
                 file=file,
                 mend='add them, or choose missing="skip" (--missing skip: leave them out) or "empty" (score them as empty)',
             )
-        done = "left out" if missing == "skip" else "scored as predicted empty"
+        done, other = "left out", '"empty" scores them as empty'
+        if missing == "empty":
+            done, other = "scored as predicted empty", '"skip" leaves them out'
         warnings.append(
-            f"{len(lacking):,} of {len(turns):,} turns have no prediction and were {done} ({what})"
+            f"{len(lacking):,} of {len(turns):,} turns have no prediction and were {done} ({what}); "
+            f"missing={other}"
         )
     if missing == "skip":
         order = order[here[order]]

@@ -17,7 +17,7 @@ from .exceptions import CoverageError, UsageError
 from .golds import ENGLISH_MULTIWOZ, Gold, accept_alternatives, gold_of, in_layout, ontology_size
 from .metrics.slots import count_slot_errors
 from .metrics.states import Schema, StatePair, pair_states
-from .normalize import NOT_FILLED, normalize_states, own_steps
+from .normalize import NOT_FILLED, SLOT_STEPS, normalize_slot, normalize_states, own_steps
 from .protocols import Protocol
 from .remarks import Remark, few, plain
 from .tables import Corpus, Predictions
@@ -148,8 +148,21 @@ def _say_foreign(facts: Counter[Any], whose: str) -> list[str]:
     named = few([f"{domain}-{slot} ×{found[domain, slot]:,}" for domain, slot in most], width=100)
     return [
         f"{sum(found.values()):,} of {facts['all']:,} predicted values stand in {len(found)} slots that "
-        f"{whose} does not have: {named}"
+        f"{whose} does not have: {named}; {_way_out(found, known)}"
     ]
+
+
+def _way_out(found: dict[tuple[str, str], int], known: set[tuple[str, str]]) -> str:
+    """Say how many of the foreign values each step for slot names brings into known slots."""
+    reach = {}
+    for step in (f"{name}:{choice}" for name, choices in SLOT_STEPS.items() for choice in choices):
+        names = {(domain, normalize_slot(domain, slot, [step])) for domain, slot in known}
+        reach[step] = sum(n for (d, s), n in found.items() if (d, normalize_slot(d, s, [step])) in names)
+    helpful = sorted((step for step in reach if reach[step]), key=lambda step: -reach[step])
+    if not helpful:
+        return "no step for slot names maps them, an alignment may (--align)"
+    counts = ", ".join(f"{step} {reach[step]:,}" for step in helpful)
+    return f"of these the steps for slot names map to slots that it has: {counts} (--steps {helpful[0]})"
 
 
 def _say_none(facts: Counter[str]) -> list[str]:
@@ -157,7 +170,7 @@ def _say_none(facts: Counter[str]) -> list[str]:
         return []
     return [
         f"{facts['none']:,} predicted values are 'none' or empty (gold: {facts['gold']:,}), which this protocol "
-        "takes for values; one with the step none:drop does not"
+        "takes for values; with the step none:drop they are empty slots (--steps none:drop)"
     ]
 
 

@@ -205,7 +205,8 @@ def _say_style(facts: Counter[tuple[str, str]], goals: bool) -> list[str]:
         side = max(glued, key=lambda s: glued[s])
         lines.append(
             f"the {side} attach punctuation to words ({glued[side]:.0%} of the marks) and the other side does not: "
-            "tokens split on white space then differ for no other reason"
+            "tokens split on white space then differ for no other reason; tokeniser 13a splits the marks of both "
+            "sides off (--tokenizer 13a)"
         )
     return lines
 
@@ -226,5 +227,5 @@ def _say_unspaced(facts: Counter[str], tokenizer: str) -> list[str]:
         return []
     return [
         f"the responses are written without spaces ({han:,} Chinese characters in {words:,} white-space tokens): "
-        f"tokeniser {tokenizer} takes whole utterances for words; choose zh or char",
+        f"tokeniser {tokenizer} takes whole utterances for words; choose zh or char (--tokenizer zh)",
     ]

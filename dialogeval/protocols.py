@@ -34,7 +34,6 @@ __all__ = [
     "TEXT_STEPS",
     "Protocol",
     "check_text_steps",
-    "default_protocol",
     "find_protocol",
     "metric_table",
     "protocols_table",
@@ -45,6 +44,12 @@ _NAME = re.compile(r"[\w.+-]{1,60}")
 MISSING = ("error", "empty", "skip")
 #: Which predicted slots are looked at.
 COMPARE = ("all", "annotated-slots")
+#: Fields of a protocol that are one choice each; the tokeniser is not among them, see `Protocol.label`.
+_CHOICES = ("gold", "compare", "missing", "references")
+#: How the title of a protocol begins that has none of its own.
+_OWN = "user-defined: "
+#: The built-in protocols by name.
+PROTOCOLS: dict[str, Protocol] = {}
 #: Steps for texts, by name and choice.
 TEXT_STEPS = {"placeholders": ("keep", "canonical"), "case": ("keep", "lower"), "mwzeval": ("moses",)}
 
@@ -74,7 +79,8 @@ class Protocol:
     tokenizer : {"space", "13a", "zh", "char"}
         For texts.
     title, source : str
-        One line on what it is, and where it is published.
+        One line on what it is, and where it is published. A protocol made from a built-in one with
+        `dataclasses.replace` gets a title of its own fields, and stands *after* the source.
 
     Raises
     ------
@@ -87,8 +93,8 @@ class Protocol:
     --------
     >>> from dataclasses import replace
     >>> mine = replace(PROTOCOLS["lin2021"], name="mine", steps=("case:lower",))
-    >>> mine.label
-    'user/mine'
+    >>> mine.label, mine.title
+    ('user/mine', 'user-defined: case:lower')
     """
 
     name: str
@@ -127,6 +133,22 @@ class Protocol:
         check_text_steps(self.text_steps)
         if not self.metrics:
             raise UsageError(f"protocol {self.name} has no metrics", mend="name at least one")
+        self._describe()
+
+    def _describe(self) -> None:
+        """Let a protocol that is made from another one not claim that one's title and source."""
+        if not self.label.startswith("user/"):
+            return
+        for known in PROTOCOLS.values():
+            if self.title == known.title:
+                object.__setattr__(self, "title", "")
+            if known.source and self.source == known.source:
+                object.__setattr__(self, "source", f"after {known.source}")
+        # What was computed of the protocol that this one is made from is computed anew.
+        if not self.title or self.title.startswith(_OWN):
+            rules = [*self.steps, *self.text_steps] or ["no normalisation"]
+            rules += [f"{f}:{c}" for f in _CHOICES if (c := getattr(self, f)) != getattr(Protocol, f)]
+            object.__setattr__(self, "title", f"{_OWN}{', '.join(rules)}")
 
     @property
     def label(self) -> str:
@@ -136,7 +158,7 @@ class Protocol:
         known = PROTOCOLS.get(self.name)
         if known is None or not all(metric in known.metrics for metric in self.metrics):
             return f"user/{self.name}"
-        same = replace(self, tokenizer=known.tokenizer, metrics=known.metrics) == known
+        same = all(getattr(self, f) == getattr(known, f) for f in ("steps", "text_steps", *_CHOICES))
         return self.name if same else f"user/{self.name}"
 
     @property
@@ -228,8 +250,8 @@ _MWZEVAL: dict[str, Any] = {
     "source": "Nekvinda & Dušek 2021 (MultiWOZ_Evaluation), arXiv:2106.05555",
 }
 
-PROTOCOLS: dict[str, Protocol] = {
-    p.name: p
+PROTOCOLS.update(
+    (p.name, p)
     for p in (
         Protocol(
             "lin2021",
@@ -309,7 +331,7 @@ PROTOCOLS: dict[str, Protocol] = {
             source="evaluation card multiwoz-dialogue-eval, after Lai et al. 2019",
         ),
     )
-}
+)
 
 
 def find_protocol(protocol: str | Protocol) -> Protocol:
@@ -339,38 +361,6 @@ def find_protocol(protocol: str | Protocol) -> Protocol:
     if protocol not in PROTOCOLS:
         raise UnknownNameError("protocol", protocol, PROTOCOLS)
     return PROTOCOLS[protocol]
-
-
-def default_protocol(has_states: bool, has_responses: bool, family: str) -> Protocol:
-    """Return the protocol that is used when none is named.
-
-    Parameters
-    ----------
-    has_states, has_responses : bool
-        What the predictions hold.
-    family : str
-        Family of the corpus.
-
-    Returns
-    -------
-    Protocol
-        ``lin2021`` for states, ``lai2019`` for responses; where both are there, states decide on
-        CrossWOZ and responses elsewhere.
-
-    Raises
-    ------
-    UsageError
-        The predictions hold neither.
-
-    Examples
-    --------
-    >>> default_protocol(True, True, "multiwoz").name
-    'lai2019'
-    """
-    if not has_states and not has_responses:
-        raise UsageError("the predictions hold neither states nor responses")
-    states_first = has_states and (not has_responses or family == "crosswoz")
-    return PROTOCOLS["lin2021" if states_first else "lai2019"]
 
 
 def protocols_table(protocols: Iterable[Protocol] | None = None) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Rankings: which neighbours differ by more than chance, and who stands where under which definition.
+"""Rankings: which neighbours differ significantly, and who stands where under which definition.
 
 In: a `Comparison`, or tables of scores by definition. Out: tables of neighbours, of ranks, sentences.
 """
@@ -16,7 +16,7 @@ from .comparison import Comparison
 from .definition_table import rankings
 from .exceptions import DialogevalError
 from .leaderboard import leaderboard
-from .protocols import find_protocol
+from .protocols import Protocol, find_protocol
 from .scoring import score
 from .systems import main_metrics, printable
 from .tables import Corpus, Predictions
@@ -51,8 +51,8 @@ def neighbours(comparison: Comparison, key: str, order: Sequence[str] | None = N
     pandas.DataFrame
         One row a pair of neighbours: score, better, worse, difference (better − worse, in the score's
         unit), low, high, p_holm (corrected over all pairs of the metric, not only over neighbours),
-        verdict: ``more than chance``, ``no more than chance``, ``reversed`` (more than chance, and
-        against the order) or ``not tested``; unit.
+        verdict: ``significant``, ``not significant (p = …)``, ``reversed`` (significant, and against the
+        order) or ``not tested``; unit.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def neighbours(comparison: Comparison, key: str, order: Sequence[str] | None = N
     >>> systems, _ = load_systems(gold, "sample/predictions/crosswoz_en", "lin2021")
     >>> table = neighbours(compare_groups(gold, systems, "lin2021", resamples=200)[0]["states"], "slot_f1")
     >>> table.loc[0, ["better", "worse", "verdict"]].tolist()
-    ['tracker_careful', 'tracker_offers', 'more than chance']
+    ['tracker_careful', 'tracker_offers', 'significant']
     """
     first = next(iter(comparison.scores.values())).table.loc[key]
     tested = comparison.pairs[comparison.pairs["metric"] == key].to_dict("records")
@@ -75,11 +75,11 @@ def neighbours(comparison: Comparison, key: str, order: Sequence[str] | None = N
         low, high = (test["low"], test["high"]) if known else (-test["high"], -test["low"])
         difference = test["difference"] if known else -test["difference"]
         against = (difference > 0) == lower
-        verdict = "no more than chance"
+        verdict = f"not significant ({_p(test['p_holm'])})"
         if np.isnan(test["p_holm"]):
             verdict = "not tested"
         elif test["significant"]:
-            verdict = "reversed" if against else "more than chance"
+            verdict = "reversed" if against else "significant"
         row = {"score": first["label"], "better": better, "worse": worse, "difference": difference}
         rows.append(
             {
@@ -115,7 +115,7 @@ def published_neighbours(comparison: Comparison) -> pd.DataFrame:
     >>> both = {name: de.as_predictions(gold) for name in ("ubar", "pptod")}
     >>> result = de.compare(gold, both, "mwzeval", metrics=["bleu"], resamples=0, shuffles=99)
     >>> published_neighbours(result)[["better", "worse", "published", "verdict"]].values.tolist()
-    [['pptod', 'ubar', 0.6, 'no more than chance']]
+    [['pptod', 'ubar', 0.6, 'not significant (p = 1.000)']]
     """
     known = leaderboard()
     known = known[known.index.isin(list(comparison.scores))]
@@ -132,7 +132,7 @@ def published_neighbours(comparison: Comparison) -> pd.DataFrame:
 
 
 def neighbour_sentence(table: pd.DataFrame) -> str:
-    """Say in one sentence which neighbours of one score differ by more than chance.
+    """Say in one sentence which neighbours of one score differ significantly.
 
     Parameters
     ----------
@@ -145,20 +145,20 @@ def neighbour_sentence(table: pd.DataFrame) -> str:
 
     Examples
     --------
-    >>> row = ["JGA", "a", "b", 0.1, 0.05, 0.15, 0.0002, "more than chance", "fraction"]
+    >>> row = ["JGA", "a", "b", 0.1, 0.05, 0.15, 0.0002, "significant", "fraction"]
     >>> neighbour_sentence(pd.DataFrame([row], columns=["score", *_COLUMNS]))
-    'JGA: 1 of 1 pairs of neighbours differ by more than chance (a over b by 0.100, p < 0.001).'
+    'JGA: 1 of 1 pairs of neighbours differ significantly (a over b by 0.100, p < 0.001).'
     """
-    alike = table[table["verdict"] == "no more than chance"]
-    apart = table[table["verdict"].isin(["more than chance", "reversed"])]
+    alike = table[table["verdict"].str.startswith("not significant")]
+    apart = table[table["verdict"].isin(["significant", "reversed"])]
     label = table["score"].iloc[0]
     if (table["verdict"] == "not tested").any():
         return f"{label}: not tested."
-    text = f"{label}: {len(apart) or 'none'} of {len(table)} pairs of neighbours differ by more than chance"
+    text = f"{label}: {len(apart) or 'none'} of {len(table)} pairs of neighbours differ significantly"
     if len(apart):
         text += " (" + "; ".join(_said(row, "over") for row in apart.to_dict("records")) + ")"
     if len(alike):
-        text += ". No more than chance separates "
+        text += ". Not significant: "
         text += "; ".join(_said(row, "and") for row in alike.to_dict("records"))
     return text + "."
 
@@ -215,7 +215,7 @@ def paper_text(comparison: Comparison, whole: Corpus) -> str:
 
 
 def bleu_definitions(
-    gold: Corpus, systems: Mapping[str, Predictions], protocols: Sequence[str], missing: str = ""
+    gold: Corpus, systems: Mapping[str, Predictions], protocols: Sequence[str | Protocol], missing: str = ""
 ) -> pd.DataFrame:
     """Score the responses of all systems under every definition of BLEU-4 that the protocols have.
 
@@ -224,7 +224,7 @@ def bleu_definitions(
     gold : Corpus
     systems : mapping of str to Predictions
         Those without responses are passed over.
-    protocols : sequence of str
+    protocols : sequence of str or Protocol
     missing : str
 
     Returns
@@ -297,9 +297,12 @@ def _digits(unit: str) -> int:
     return 3 if unit == "fraction" else 2
 
 
+def _p(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
 def _said(row: Mapping[Any, Any], between: str) -> str:
-    p = "p < 0.001" if row["p_holm"] < 0.001 else f"p = {row['p_holm']:.3f}"
     better, worse = row["better"], row["worse"]
     if row["verdict"] == "reversed":
         better, worse = worse, better
-    return f"{better} {between} {worse} by {abs(row['difference']):.{_digits(row['unit'])}f}, {p}"
+    return f"{better} {between} {worse} by {abs(row['difference']):.{_digits(row['unit'])}f}, {_p(row['p_holm'])}"

@@ -182,7 +182,7 @@ def check_parameters(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
 def _slug(path: Path, values: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
     """Name a run after what tells it from others, so that two systems never share a folder."""
     parts = [path.stem.removeprefix("report_")]
-    for name in ("predictions", "corpus", "split", "protocol", "missing"):
+    for name in ("predictions", "corpus", "split", "protocol", "steps", "missing"):
         text = str(values.get(name) or "")
         if name == "predictions":
             text = _run_name(text)
@@ -217,13 +217,13 @@ def _run_name(predictions: str) -> str:
 
 def _check_inputs(notebook: Path, values: Mapping[str, Any]) -> None:
     """Find out before a kernel is started what would stop the report: files and names that do not exist."""
+    from .choosing import with_steps
     from .locate import require_predictions
-    from .protocols import find_protocol
 
     home = values.get("data_home") or None
     predictions = values.get("predictions")
     if protocol := values.get("protocol"):
-        find_protocol(protocol)
+        with_steps(protocol, values.get("steps") or "")
     if notebook.stem == "report_transfer":
         from .transfer import check_inputs
 

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from .choosing import chosen_protocol
 from .counting import count_all, value_table
 from .coverage import Coverage, match_turns
 from .exceptions import UsageError, printable, show
 from .golds import in_version, lay_out
 from .metrics import Metric
 from .pairing import make_pairs, scorable
-from .protocols import Protocol, default_protocol, find_protocol
+from .protocols import Protocol, find_protocol
 from .remarks import all_lines
 from .signature import compared, signature
 from .tables import Corpus, Predictions, as_predictions
@@ -30,7 +31,7 @@ from .tables import Corpus, Predictions, as_predictions
 if TYPE_CHECKING:
     from .alignment import Alignment
 
-__all__ = ["Scores", "check_arguments", "chosen_protocol", "not_kept", "score"]
+__all__ = ["Scores", "check_arguments", "not_kept", "score"]
 
 #: Defaults of the intervals; both stand in the signature.
 RESAMPLES, SEED = 1000, 12345
@@ -217,6 +218,8 @@ def score(
     *,
     split: str = "test",
     alignment: Alignment | str | None = None,
+    tokenizer: str | None = None,
+    steps: str | Iterable[str] = (),
     missing: str | None = None,
     resamples: int = RESAMPLES,
     seed: int = SEED,
@@ -239,6 +242,11 @@ def score(
         Write the predicted states in the gold's ontology before they are scored; a name or path as
         `dialogeval.alignment.load_alignment` takes it. Stands in the signature with its checksum; what
         could not be mapped is counted in the warnings.
+    tokenizer : {"space", "13a", "zh", "char"}, optional
+        For texts, instead of the protocol's.
+    steps : str or iterable of str
+        For states, besides the protocol's, such as ``"slots:multiwoz22"``; see `dialogeval.normalize`.
+        The signature then says ``user/NAME``.
     missing : {"error", "empty", "skip"}, optional
         What to do with turns that the predictions lack; the protocol's own choice by default.
     resamples : int, default=1000
@@ -287,17 +295,18 @@ def score(
         from .alignment.fit import align_predictions
 
         predictions, alignment = align_predictions(gold, predictions, alignment)
-    protocol = chosen_protocol(protocol, gold, predictions)
+    protocol, why = chosen_protocol(protocol, gold, predictions, tokenizer, steps)
     metrics, dropped = scorable(protocol.resolve_metrics(), gold, predictions)
     missing = missing or protocol.missing
     coverage = match_turns(gold, predictions, missing)
-    warnings = [*coverage.warnings, *predictions.notes, *dropped]
+    warnings = [*coverage.warnings, *predictions.notes]
     if predictions.gold is not None and predictions.gold is not gold:
-        warnings.append(f"the file carries its own gold, which was not used: {gold.id} was")
+        mend = "name no corpus to use it"
+        warnings.append(f"the file carries its own gold, which was not used: {gold.id} was; {mend}")
     if not coverage.turns_scored:
         raise UsageError("no turn is left to score", file=predictions.path or predictions.name)
     pairs, said = make_pairs(metrics, gold, predictions, protocol, coverage)
-    warnings += all_lines(said)
+    warnings += [*why, *dropped, *all_lines(said)]
     counts = count_all(metrics, pairs)
     table = value_table(metrics, counts, resamples, seed)
     return Scores(
@@ -321,47 +330,6 @@ def score(
         pairs=pairs,
         gold=gold,
     )
-
-
-def chosen_protocol(
-    protocol: str | Protocol | None, gold: Corpus, predictions: Predictions, tokenizer: str | None = None
-) -> Protocol:
-    """Return the protocol that is named, or the default for what is there to score.
-
-    Parameters
-    ----------
-    protocol : str, Protocol or None
-    gold : Corpus
-    predictions : Predictions
-    tokenizer : {"space", "13a", "zh", "char"}, optional
-        Instead of the protocol's.
-
-    Returns
-    -------
-    Protocol
-
-    Raises
-    ------
-    UnknownNameError, UsageError
-        No such protocol; a tokeniser for one that scores states.
-
-    Examples
-    --------
-    >>> from dialogeval.tables import table
-    >>> chosen_protocol(None, Corpus("toy"), Predictions("p", states=table("states"))).name
-    'lin2021'
-    """
-    if protocol is not None:
-        found = find_protocol(protocol)
-    else:
-        states, responses = predictions.states is not None, predictions.responses is not None
-        found = default_protocol(states, responses, gold.family)
-    if tokenizer is None:
-        return found
-    if found.tasks == ("state",):
-        problem = f"protocol {found.name} scores states, which have no tokens"
-        raise UsageError(problem, mend="leave the tokeniser (--tokenizer) out")
-    return replace(found, tokenizer=tokenizer)
 
 
 def check_arguments(gold: object, predictions: object, resamples: object, seed: object) -> None:

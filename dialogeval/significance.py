@@ -1,4 +1,4 @@
-"""Is a difference more than chance: paired tests of two systems on the same dialogues.
+"""Is a difference significant: paired tests of two systems on the same dialogues.
 
 In: dialogue-level counts of both systems, in the same order. Out: the differences under paired
 bootstrap draws and under random exchanges of the systems' labels, and p-values. Nothing is scored

@@ -6,6 +6,8 @@ and system says what is true of it. `show_table` displays tables whose cells hol
 
 from __future__ import annotations
 
+import html
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib.resources import files
 
@@ -14,7 +16,7 @@ import pandas as pd
 
 from .scoring import Scores
 
-__all__ = ["coverage_table", "explain", "paper_sentence", "show_table"]
+__all__ = ["coverage_table", "explain", "paper_sentence", "show_table", "show_warnings"]
 
 
 def coverage_table(scores: Scores) -> pd.DataFrame:
@@ -169,6 +171,30 @@ def show_table(table: pd.DataFrame, digits: int = 3, letters: int = 400) -> None
         page = short.to_html(index=False, escape=True, border=0, classes=classes, float_format=form)
         text = short.to_string(index=False, float_format=form)
     display({"text/html": page, "text/plain": text}, raw=True)
+
+
+def show_warnings(warnings: Iterable[str]) -> None:
+    r"""Display warnings in a notebook so that no reader of the scores below misses them.
+
+    Parameters
+    ----------
+    warnings : iterable of str
+        As in `Scores.warnings`; that there are none is said, too.
+
+    Examples
+    --------
+    >>> show_warnings(["12 turns were left out"])
+    {'text/html': ... 'text/plain': 'Warnings, which belong to the scores below:\n* 12 turns were left out'}
+    """
+    from IPython.display import display
+
+    lines = list(warnings)
+    head = "Warnings, which belong to the scores below:" if lines else "No warnings."
+    items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+    look = "border-left: 6px solid #d55e00; background: #fff4ec; color: black; padding: 6px 12px"
+    page = f'<div class="tex2jax_ignore mathjax_ignore" style="{look}"><b>{head}</b><ul>{items}</ul></div>'
+    text = "\n".join([head, *(f"* {line}" for line in lines)])
+    display({"text/html": page if lines else f"<p>{head}</p>", "text/plain": text}, raw=True)
 
 
 # Helpers ------------------------------------------------------------------------------------------

@@ -172,7 +172,7 @@ def test_neighbours_are_the_tests_of_the_comparison(compared):
         pairs = compared.pairs[compared.pairs["metric"] == "joint_goal_accuracy"]
         own = pairs[pairs["a"].isin([row.better, row.worse]) & pairs["b"].isin([row.better, row.worse])]
         assert row.p_holm == own["p_holm"].item()
-        assert (row.verdict == "more than chance") == own["significant"].item()
+        assert (row.verdict == "significant") == own["significant"].item()
 
 
 def test_neighbours_in_another_order_are_turned_round(compared):
@@ -180,11 +180,11 @@ def test_neighbours_in_another_order_are_turned_round(compared):
     there, back = neighbours(compared, "slot_f1_micro"), neighbours(compared, "slot_f1_micro", order[::-1])
     assert back["difference"].tolist() == pytest.approx((-there["difference"][::-1]).tolist())
     assert back["low"].tolist() == pytest.approx((-there["high"][::-1]).tolist())
-    turned = {"more than chance": "reversed", "no more than chance": "no more than chance"}
-    assert back["verdict"].tolist() == [turned[v] for v in there["verdict"][::-1]]
+    turned = {"significant": "reversed"}
+    assert back["verdict"].tolist() == [turned.get(v, v) for v in there["verdict"][::-1]]
     assert "reversed" in set(back["verdict"])
     # The sentence names the one that is really better first.
-    row = there[there["verdict"] == "more than chance"].iloc[0]
+    row = there[there["verdict"] == "significant"].iloc[0]
     assert f"{row['better']} over {row['worse']}" in neighbour_sentence(back)
 
 

@@ -304,11 +304,9 @@ def test_warnings_name_what_naming_alone_costs() -> None:
     renamed = pred.states.assign(slot=pred.states["slot"].replace("s0", "s zero"))
     renamed.loc[renamed["slot"] == "s1", "value"] = "none"
     warnings = de.score(GOLD, replace(pred, states=renamed), "lin2021", resamples=0).warnings
-    assert warnings == (
-        "6 of 10 predicted values stand in 1 slots that toy/test@0123456 does not have: hotel-s zero ×6",
-        "3 predicted values are 'none' (gold: 0), which this protocol takes for a value; one with the step none:drop "
-        "does not",
-    )
+    naming, none = warnings
+    assert "6 of 10" in naming and "hotel-s zero ×6" in naming and "--align" in naming
+    assert "3 predicted" in none and "--steps none:drop" in none
 
 
 @pytest.fixture(scope="module")

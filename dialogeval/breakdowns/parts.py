@@ -62,7 +62,9 @@ def breakdown(
         ``joint_goal_accuracy``, the share of them in which both sides fill the group's slots alike
         (in the row ``all``: over all turns).
         ``attrs["caption"]`` says in words which counts add up to the row ``all``,
-        ``attrs["additive"]`` lists them; ``attrs["left_out"]``: scores that the groups cannot have.
+        ``attrs["additive"]`` lists them; ``attrs["left_out"]``: scores of the protocol that the table
+        lacks; ``attrs["differs"]``: those whose row ``all`` is not the score itself, with the score (none
+        for several results).
 
     Raises
     ------
@@ -99,33 +101,40 @@ def breakdown(
         raise UnknownNameError("grouping", by, known)
     responses_only = all("state" not in s.pairs for s in results)
     of_responses = isinstance(by, str) and (by in ("act", "length") or (by == "domain" and responses_only))
-    if len(results) == 1 and of_responses:
-        return response_groups(results[0], str(by))
     if not results or any(s.protocol != results[0].protocol for s in results):
         raise UsageError(
             "scores to break down together",
             expected="results of one protocol",
             got=", ".join(s.protocol.label for s in results) or "none",
         )
-    if isinstance(by, str) and by in TRIPLE_GROUPS:
-        table, additive, left_out = _by_triples(results, by, training)
+    if len(results) == 1 and of_responses:
+        table = response_groups(results[0], str(by))
+        additive, why = table.attrs["additive"], "this table is of BLEU-4 and placeholders"
+    elif isinstance(by, str) and by in TRIPLE_GROUPS:
+        table, additive = _by_triples(results, by, training)
+        why = "they are not read off counts of triples"
     else:
-        table, additive, left_out = _by_turns(results, by)
+        table, additive = _by_turns(results, by)
+        why = "parts have no such score"
     name = by if isinstance(by, str) else str(by.name or "group")
-    table.attrs = {
-        "caption": _caption(results, name, additive, left_out),
-        "additive": additive,
-        "left_out": left_out,
-    }
+    left_out = [metric.key for metric in results[0].metrics if metric.key not in table]
+    differs = _differs(table, results[0]) if len(results) == 1 else {}
+    text = _caption(results, name, additive) + matching_note(results[0])
+    if differs:
+        said = ", ".join(f"{key} {value:.4f}" for key, value in differs.items())
+        text += f" The row '{ALL}' is therefore not the protocol's own score in these: {said}."
+    if left_out:
+        text += (
+            f" Left out, because {why}: {', '.join(dict.fromkeys(key.split('/')[0] for key in left_out))}."
+        )
+    table.attrs = {"caption": text, "additive": additive, "left_out": left_out, "differs": differs}
     return table
 
 
 # Helpers ------------------------------------------------------------------------------------------
 
 
-def _by_triples(
-    results: list[Scores], by: str, training: Corpus | None
-) -> tuple[pd.DataFrame, list[str], list[str]]:
+def _by_triples(results: list[Scores], by: str, training: Corpus | None) -> tuple[pd.DataFrame, list[str]]:
     counted = [triple_sums(s, by, training) for s in results]
     parts = pd.concat([part for part, _ in counted])
     names = list(parts.index.names)
@@ -145,10 +154,10 @@ def _by_triples(
     columns |= {key: value(sums) for key, value in rates.items()}
     if "turns" in sums:
         columns |= {"turns": sums["turns"], "joint_goal_accuracy": ratio(sums["exact"], sums["turns"])}
-    return pd.DataFrame(columns, index=index), _TRIPLES, []
+    return pd.DataFrame(columns, index=index), _TRIPLES
 
 
-def _by_turns(results: list[Scores], by: str | pd.Series) -> tuple[pd.DataFrame, list[str], list[str]]:
+def _by_turns(results: list[Scores], by: str | pd.Series) -> tuple[pd.DataFrame, list[str]]:
     labels = [group_labels(s, by) for s in results]
     groups = sort_groups(g for label in labels for g in label.unique())
     sizes = [_sizes(label) for label in labels]
@@ -159,12 +168,10 @@ def _by_turns(results: list[Scores], by: str | pd.Series) -> tuple[pd.DataFrame,
         sums = _grouped([count_triples(s.pairs["state"]) for s in results], labels, groups)
         columns |= _triple_columns({c: sums[c].astype("int64") for c in ("tp", "fp", "fn")})
         additive += _TRIPLES
-    left_out = []
     done: dict[Callable, dict[str, np.ndarray]] = {}
     for metric in results[0].metrics:
         of_turns = all(results[0].counts[function].index.nlevels == 2 for function in metric.functions)
         if metric.resample != "bootstrap" or not (of_turns or "dialogues" in additive):
-            left_out.append(metric.key)
             continue
         for function in metric.functions:
             if function not in done:
@@ -173,7 +180,7 @@ def _by_turns(results: list[Scores], by: str | pd.Series) -> tuple[pd.DataFrame,
         columns[metric.key] = np.broadcast_to(metric.value(merged), len(groups) + 1)
     name = by if isinstance(by, str) else str(by.name or "group")
     index = pd.Index([*map(str, groups), ALL], name=name, dtype="str")
-    return pd.DataFrame(columns, index=index), additive, left_out
+    return pd.DataFrame(columns, index=index), additive
 
 
 def _sizes(labels: pd.Series) -> tuple[pd.DataFrame, pd.Series]:
@@ -204,14 +211,21 @@ def _triple_columns(sums: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {"gold": tp + fn, "predicted": tp + fp, "tp": tp, "fp": fp, "fn": fn}
 
 
-def _caption(results: list[Scores], by: str, additive: list[str], left_out: list[str]) -> str:
+def _differs(table: pd.DataFrame, scores: Scores) -> dict[str, float]:
+    """Return the scores that the last row, the whole, does not give."""
+    own = {str(key): scores[str(key)] for key in table if key in scores.table.index}
+    return {k: v for k, v in own.items() if not np.isclose(table[k].iloc[-1], v, 0, 1e-9, equal_nan=True)}
+
+
+def _caption(results: list[Scores], by: str, additive: list[str]) -> str:
     systems = ", ".join(dict.fromkeys(s.system for s in results))
-    counts = " and ".join([*filter(None, [", ".join(additive[:-1])]), additive[-1]])
-    text = (
-        f"{systems} by {by.replace('_', ' ')}, protocol {results[0].protocol.name}. The counts of the parts "
-        f"({counts}) add up to the row '{ALL}'; scores do not: each is computed from its own row's counts."
+    counts = " and ".join([*filter(None, [", ".join(additive[:-1])]), *additive[-1:]])
+    adds = f"The counts of the parts ({counts}) add up to the row '{ALL}'; scores do not: each"
+    if not additive:
+        adds = (
+            f"A turn of two groups counts in both, so the parts add up to more than the row '{ALL}'. A score"
+        )
+    return (
+        f"{systems} by {by.replace('_', ' ')}, protocol {results[0].protocol.name}. {adds} is computed from "
+        "its own row's counts."
     )
-    text += matching_note(results[0])
-    if left_out:
-        text += f" Left out, because parts have no such score: {', '.join(left_out)}."
-    return text

@@ -56,6 +56,7 @@ def response_groups(scores: Scores, by: str) -> pd.DataFrame:
         of these turns; ``bleu_4_sentence``, the mean of their smoothed BLEU-4; ``placeholders_found``,
         the share of the references' placeholders that the response of the same turn has (NaN without
         any); all in per cent; ``reference_length`` and ``response_length``, tokens per turn.
+        ``attrs["additive"]``: the counts of the parts that add up to the row ``all``.
 
     Raises
     ------
@@ -93,7 +94,10 @@ def response_groups(scores: Scores, by: str) -> pd.DataFrame:
         "reference_length": ratio(column["bleu_reference_length"], turns),
         "response_length": ratio(column["bleu_response_length"], turns),
     }
-    return pd.DataFrame(rows, index=pd.Index([*map(str, order), ALL], name=by, dtype="str"))
+    table = pd.DataFrame(rows, index=pd.Index([*map(str, order), ALL], name=by, dtype="str"))
+    # A turn has one length and one number, but may have acts of several kinds and domains.
+    table.attrs = {"additive": ["turns"] if by in ("length", "turn") else []}
+    return table
 
 
 def missed(scores: Scores) -> pd.DataFrame:

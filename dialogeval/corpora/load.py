@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -24,6 +25,8 @@ __all__ = ["load_corpus"]
 _READERS = {"multiwoz": multiwoz, "crosswoz": crosswoz, "schema_guided": schema_guided, "unified": unified}
 #: Files beside the dialogues that a reader can use.
 _SIDE_FILES = ("ontology", "schema", "dialog_acts")
+#: What the name of a file says of its format; the rest, as in ``MULTIWOZ2.4.zip``, names the corpus.
+_ENDINGS = re.compile(r"(\.(json|jsonl|zip|gz))+$", re.IGNORECASE)
 #: Beginnings of the names of files that an official archive is read from.
 _OFFICIAL = ("data.json", "dialogues.json", "ontology.json", "testListFile", "valListFile")
 
@@ -123,7 +126,7 @@ def _load_known(name: str, split: str, home: str | os.PathLike[str] | None, gold
 
 def _load_path(path: Path, split: str, gold: str) -> Corpus:
     """Load what the user points at: recognise the layout first, then the format."""
-    name = path.resolve().name if path.is_dir() else path.name.split(".")[0]
+    name = path.resolve().name if path.is_dir() else _ENDINGS.sub("", path.name)
     described = {"name": name or "corpus", "version": "", "split": split, "language": ""}
     if path.is_dir():
         return _load_folder(path, split, gold, described)

@@ -103,7 +103,7 @@ def pair_matrix(
     Returns
     -------
     matplotlib.axes.Axes
-        Differences that are no more than chance are hatched on white; those not tested are white.
+        Differences that are not significant are hatched on white; those not tested are white.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def pair_matrix(
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         looks = {"row higher (+)": (_shade(1, 1), ""), "row lower (−)": (_shade(-1, 1), "")}
-        looks |= {"no more than chance": ("white", "////")} if tested.any() else {"not tested": ("white", "")}
+        looks |= {"not significant": ("white", "////")} if tested.any() else {"not tested": ("white", "")}
         if own:
             handles = [
                 Patch(facecolor=colour, hatch=hatch, edgecolor=COLOURS["grey"], label=label)
@@ -164,7 +164,7 @@ def pair_matrix(
         ]
         alt = (
             f"Matrix, {title}, differences in {_axis(label, unit)}, row minus column: {len(found)} of "
-            f"{int(tested.sum())} tested pairs differ by more than chance{': ' + listing(said) if said else ''}."
+            f"{int(tested.sum())} tested pairs differ significantly{': ' + listing(said) if said else ''}."
         )
         return finish(ax, title, f"difference in {_axis(label, unit)}, row minus column", "", alt)
 
@@ -330,7 +330,7 @@ def _signed(difference: float, unit: str) -> str:
 
 
 def _shade(difference: float, largest: float) -> str:
-    """Return the fill of a difference that is more than chance: the larger, the fuller."""
+    """Return the fill of a difference that is significant: the larger, the fuller."""
     from matplotlib.colors import to_hex, to_rgb
 
     share = 0.35 + 0.65 * min(abs(difference) / largest, 1.0)

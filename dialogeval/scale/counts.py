@@ -15,6 +15,7 @@ import pandas as pd
 
 from ..alignment import Alignment
 from ..alignment.fit import align_predictions
+from ..choosing import chosen_protocol
 from ..counting import count_all
 from ..coverage import match_turns
 from ..exceptions import CoverageError, UsageError
@@ -27,7 +28,6 @@ from ..predictions.pieces import Piece
 from ..protocols import Protocol
 from ..remarks import Remark, plain
 from ..resampling import all_dialogue_sums
-from ..scoring import chosen_protocol
 from ..signature import compared
 from ..tables import Predictions, table
 from .gold import GoldSlices
@@ -49,6 +49,8 @@ class Plan:
     alignment : Alignment or None
     tokenizer : str or None
         Instead of the protocol's.
+    steps : tuple of str
+        Besides the protocol's.
     missing : str or None
     like : str or None
         Format of the file's first piece, where none is given.
@@ -61,6 +63,7 @@ class Plan:
     protocol: str | Protocol | None = None
     alignment: Alignment | None = None
     tokenizer: str | None = None
+    steps: tuple[str, ...] = ()
     missing: str | None = None
     like: str | None = None
     format: str | None = None
@@ -205,7 +208,7 @@ def count_predictions(
     )
     if plan.alignment is not None:
         predictions, _ = align_predictions(whole, predictions, plan.alignment)
-    protocol = chosen_protocol(plan.protocol, whole, predictions, plan.tokenizer)
+    protocol, why = chosen_protocol(plan.protocol, whole, predictions, plan.tokenizer, plan.steps)
     metrics, dropped = scorable(protocol.resolve_metrics(), whole, predictions)
     sources = [part for m in metrics for part in m.sources]
     for part in sources:
@@ -236,7 +239,7 @@ def count_predictions(
         sums=[sums[f] for f, additive in functions.items() if additive],
         said=None if all(functions.values()) else _responses(pairs["text"]),
         read=list(predictions.remarks),
-        heard=[*map(plain, dropped), *heard],
+        heard=[*map(plain, [*why, *dropped]), *heard],
         tasks=compared(pairs),
         digest=int(own.source.sha256, 16) if own and not plan.gold else 0,
         slots=slots[["domain", "slot"]].drop_duplicates(ignore_index=True),

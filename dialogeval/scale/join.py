@@ -130,7 +130,8 @@ def join_counts(plan: Plan, parts: Iterable[Counts], resamples: int, seed: int) 
     _set_ontology(counts, protocol, gold, coverage)
     warnings = [*coverage.warnings, *all_lines(merge_remarks(p.read for p in parts))]
     if plan.gold and "gold" in parts[0].fields:
-        warnings.append(f"the file carries its own gold, which was not used: {gold.id} was")
+        mend = "name no corpus to use it"
+        warnings.append(f"the file carries its own gold, which was not used: {gold.id} was; {mend}")
     warnings += all_lines(merge_remarks(p.heard for p in parts))
     align = plan.alignment.id if plan.alignment else ""
     return Scores(

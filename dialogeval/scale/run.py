@@ -41,6 +41,7 @@ def score_in_pieces(
     split: str = "test",
     alignment: Alignment | str | None = None,
     tokenizer: str | None = None,
+    steps: str | Iterable[str] = (),
     missing: str | None = None,
     resamples: int = RESAMPLES,
     seed: int = SEED,
@@ -57,13 +58,11 @@ def score_in_pieces(
 
     Parameters
     ----------
-    gold, protocol, split, alignment, missing, resamples, seed
+    gold, protocol, split, alignment, tokenizer, steps, missing, resamples, seed
         As for `dialogeval.score`. The gold itself is held in memory, once in every process.
     predictions : str or path-like
         JSON lines (perhaps as ``.gz``) or Parquet in format ``turns`` or ``pairs``, the turns of a
         dialogue next to each other.
-    tokenizer : {"space", "13a", "zh", "char"}, optional
-        For texts, instead of the protocol's.
     format, name, home
         As for `dialogeval.load_predictions`.
     turns_at_once : int, default=20000
@@ -116,6 +115,7 @@ def score_in_pieces(
         protocol,
         alignment,
         tokenizer,
+        tuple(steps.split() if isinstance(steps, str) else steps),
         missing,
         format=format,
         name=name or system_name(Path(path).name),
