@@ -10,7 +10,7 @@ export JUPYTER_PLATFORM_DIRS := 1
 unexport JPY_SESSION_NAME
 
 .PHONY: help report test test-long lint types unit nbval bench lab notebooks sample assignment slides site clean
-.PHONY: test-browser chromium fuzz ready coverage mutants
+.PHONY: golden test-browser chromium fuzz ready coverage mutants
 
 help:
 	@echo "make report   set up, run both report notebooks on the sample corpora, say where they are"
@@ -24,6 +24,7 @@ help:
 	@echo "make mutants  small faults in the scores, one at a time: do the tests notice? (an hour; ARGS=\"--module goal\")"
 	@echo "make lab      JupyterLab on notebooks/00_start_here.ipynb"
 	@echo "make notebooks  execute all notebooks in place"
+	@echo "make golden   record the golden values of the sample data again"
 	@echo "make sample   generate data/sample again"
 	@echo "make assignment  lessons for nbgrader, with and without solutions, in build/assignment"
 	@echo "make slides   a slide deck for each lesson, in build/slides"
@@ -125,6 +126,9 @@ bench: $(VENV)/test.stamp
 
 lab: $(VENV)/lab.stamp
 	$(BIN)/jupyter lab notebooks/00_start_here.ipynb
+
+golden: $(VENV)/test.stamp
+	PYTHONPATH=tests $(BIN)/python -m golden.recording
 
 notebooks: $(VENV)/test.stamp
 	$(BIN)/jupyter nbconvert --to notebook --execute --inplace \

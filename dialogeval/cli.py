@@ -106,6 +106,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--split", default="test", help="split of the corpus (default: test)")
     sub.add_argument("--protocol", help="see: dialogeval protocols (default: lin2021 or lai2019)")
     _steps(sub)
+    _delexicalize(sub)
     sub.add_argument(
         "--align",
         metavar="NAME_OR_PATH",
@@ -143,6 +144,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--split", default="test", help="split of the corpus (default: test)")
     sub.add_argument("--protocol", help="see: dialogeval protocols (default: lin2021 or lai2019)")
     _steps(sub)
+    _delexicalize(sub)
     sub.add_argument("--missing", choices=("error", "empty", "skip"), help="turns without a prediction")
     sub.add_argument(
         "--common", action="store_true", help="restrict all to the dialogues that every system covers"
@@ -194,6 +196,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--split", help="split of the corpus")
     sub.add_argument("--protocol", nargs="+", help="see: dialogeval protocols; a report each")
     _steps(sub)
+    _delexicalize(sub)
     sub.add_argument("--missing", choices=("error", "empty", "skip"), help="turns without a prediction")
     sub.add_argument(
         "--jobs", type=_whole_number, metavar="N", help="reports at a time (default: one a processor)"
@@ -210,6 +213,12 @@ def build_parser() -> argparse.ArgumentParser:
     )
     _data_home(sub)
     return parser
+
+
+def _delexicalize(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--delexicalize", action="store_true", help="replace real values in the responses by placeholders"
+    )
 
 
 def _steps(parser: argparse.ArgumentParser) -> None:

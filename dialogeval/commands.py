@@ -25,10 +25,15 @@ def _print_json(value: Any) -> None:
 def run_score(options: argparse.Namespace) -> None:
     """Score one file of predictions."""
     from .corpora import load_corpus
+    from .delex import delexicalize
     from .predictions import load_predictions
     from .scoring import score
 
     if options.turns_at_once is not None or options.dask is not None or _is_large(options):
+        if options.delexicalize:
+            raise UsageError(
+                "--delexicalize needs the whole file", mend="leave --turns-at-once and --dask out"
+            )
         _print_scores(_score_in_pieces(options), options.json)
         return
     _check_names(options)
@@ -38,6 +43,8 @@ def run_score(options: argparse.Namespace) -> None:
     gold = (
         None if options.corpus is None else load_corpus(options.corpus, options.split, home=options.data_home)
     )
+    if options.delexicalize:
+        predictions = delexicalize(predictions, gold or predictions.gold)
     scores = score(
         gold,
         predictions,
@@ -103,18 +110,21 @@ def run_compare(options: argparse.Namespace) -> None:
     """Compare the systems of several files."""
     from .comparison import compare
     from .corpora import load_corpus
+    from .delex import delexicalize
     from .predictions import load_predictions
 
     _check_names(options)
+    gold = (
+        None if options.corpus is None else load_corpus(options.corpus, options.split, home=options.data_home)
+    )
     systems = {}
     for path in options.predictions:
         predictions = load_predictions(path, home=options.data_home)
         if predictions.name in systems:
             raise UsageError(f"two files are named {predictions.name}", file=path, mend="rename one of them")
+        if options.delexicalize:
+            predictions = delexicalize(predictions, gold or predictions.gold)
         systems[predictions.name] = predictions
-    gold = (
-        None if options.corpus is None else load_corpus(options.corpus, options.split, home=options.data_home)
-    )
     result = compare(
         gold,
         systems,
@@ -211,6 +221,8 @@ def run_report_command(options: argparse.Namespace) -> None:
     for name in ("corpus", "split", "missing", "data_home"):
         if getattr(options, name) is not None:
             parameters[name] = getattr(options, name)
+    if options.delexicalize:
+        parameters["delexicalize"] = True
     if options.steps:
         parameters["steps"] = " ".join(options.steps)
     several = {n: getattr(options, n) for n in ("predictions", "protocol") if getattr(options, n) is not None}

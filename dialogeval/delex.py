@@ -4,7 +4,8 @@ In: a corpus. Out: a table of responses in which "curry garden is in the centre"
 is in the [value_area]". Where the corpus has spans, they say where values stand; values of the
 dialogue acts that no span covers are looked up in the text. A corpus without spans is searched for
 the values of its acts, state, goal and ontology, the longest match first. Which slot gets which
-placeholder stands in ``data/act_slots.csv``.
+placeholder is listed in ``data/act_slots.csv``. Responses of a system that writes real values are
+searched in the same way, for the values of the venue database as well.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import overload
 
 import pandas as pd
 
-from .exceptions import UnknownNameError
+from .exceptions import DataFileError, UnknownNameError, UsageError
 from .slot_names import STYLES, slot_placeholder
-from .tables import Corpus
+from .tables import Corpus, Predictions
 from .value_search import NO_WORDS, Lexicon, build_lexicon, find_known, find_value, plain_text
 
 __all__ = [
@@ -38,6 +41,25 @@ _TOKEN = re.compile(r"\S+")
 _ENDING = re.compile(r"(e?s)?[\W_]*$")
 _PLURAL = re.compile(r"-?e?s(?!\w)")
 _VALUE = ("domain", "slot", "value")
+#: Columns of the venue database whose values are told by their words alone.
+_VENUE = ("name", "address", "phone", "postcode")
+#: Slots whose values no list holds, and what they look like in text as it is matched.
+_FORMS = {
+    "reference": re.compile(r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{8}\b"),
+    "phone": re.compile(r"\b0\d{9,10}\b"),
+    "id": re.compile(r"\btr\d{4}\b"),
+    "time": re.compile(r"(?<![\d:])\d{1,2}:\d{2}(?![\d:])"),
+    "car": re.compile(
+        r"\b(?:black|white|red|yellow|blue|gr[ea]y) (?:toyota|skoda|bmw|honda|ford|audi|lexus|volvo|volkswagen|tesla)\b"
+    ),
+    "choice": re.compile(
+        r"\b(?:there are|i have|have|found|has|got) (?:about |over )?(\d+|two|three|four|five|six|seven|eight|nine|ten)(?!\w|:|[- ]star)"
+    ),
+    "stars": re.compile(r"\b(\d)(?=[ -]stars?\b)"),
+    "duration": re.compile(r"\b\d+ minutes\b"),
+    "people": re.compile(r"\b\d+(?= (?:people|person)\b)"),
+    "ticket": re.compile(r"(?<!\w)£?\d+\.\d{2}(?: (?:pounds|gbp)\b)?"),
+}
 #: Of equally long matches the one from the surest source counts.
 _SOURCES = {"span": 0, "act": 1, "state": 2, "goal": 3, "ontology": 4}
 
@@ -48,49 +70,81 @@ Piece = tuple[int, int, str, str]
 Found = tuple[int, int, str, str, str]
 
 
+@overload
 def delexicalize(
-    corpus: Corpus, style: str = "value", speaker: str = "system", *, case: str = "lower"
-) -> pd.DataFrame:
-    """Replace the values in the utterances of a corpus by slot placeholders.
+    source: Corpus, gold: None = None, *, style: str = "value", speaker: str = "system", case: str = "lower"
+) -> pd.DataFrame: ...
+
+
+@overload
+def delexicalize(source: Predictions, gold: Corpus | None, *, style: str = "value") -> Predictions: ...
+
+
+def delexicalize(
+    source: Corpus | Predictions,
+    gold: Corpus | None = None,
+    *,
+    style: str = "value",
+    speaker: str = "system",
+    case: str = "lower",
+) -> pd.DataFrame | Predictions:
+    """Replace the values in the utterances of a corpus, or in a system's responses, by slot placeholders.
 
     Parameters
     ----------
-    corpus : Corpus
+    source : Corpus or Predictions
+    gold : Corpus
+        With predictions: the corpus whose goals, states, ontology and venue database name the values.
     style : {"value", "domain", "canonical"}
         Placeholders such as ``[value_name]``, ``[restaurant_name]`` (``[name]`` style where the
         domain says nothing) or the canonical ``NAME``.
     speaker : {"system", "user"}
-        Whose utterances.
+        Whose utterances of the corpus.
     case : {"lower", "keep"}
         Whether the words around the placeholders are lower-cased.
 
     Returns
     -------
-    pandas.DataFrame
-        Columns dialogue_id, turn, response; one row a turn, in the order of ``corpus.turns``.
-        ``attrs["counts"]`` holds what was replaced and what could not be, see
-        `delexicalization_report`.
+    pandas.DataFrame or Predictions
+        Of a corpus: columns dialogue_id, turn, response, one row a turn in the order of
+        ``corpus.turns``; ``attrs["counts"]`` holds what was replaced and what could not be, see
+        `delexicalization_report`. Of predictions: the same predictions with placeholders in their
+        responses; signatures of their scores then say ``responses:value-search``.
 
     Raises
     ------
     UnknownNameError
         A style, speaker or case that does not exist.
+    UsageError
+        Predictions without responses, or without the corpus to score them against.
 
     Examples
     --------
     >>> from dialogeval.tables import table
     >>> corpus = Corpus("toy",
     ...     turns=table("turns", [("d", 0, "eat", "Curry Garden is nice", 0)]),
-    ...     spans=table("spans", [("d", 0, "system", "restaurant", "inform", "name", "curry garden", 0, 1)]))
+    ...     spans=table("spans", [("d", 0, "system", "restaurant", "inform", "name", "curry garden", 0, 1)]),
+    ...     goals=table("goals", [("d", "restaurant", "inform", "area", "north")]))
     >>> delexicalize(corpus, style="domain")["response"].tolist()
     ['[restaurant_name] is nice']
+    >>> answers = Predictions("llm", responses=table("responses", [("d", 0, "One in the North, ref A1B2C3D4.")]))
+    >>> delexicalize(answers, corpus).responses["response"].tolist()
+    ['one in the [value_area], ref [value_reference].']
     """
     _check(style, speaker, case)
-    texts, counts = [], Counter[str]()
-    for text, pieces in _pieces(corpus, speaker, counts):
-        texts.append(_render(text, pieces, style, case))
-    frame = corpus.turns[["dialogue_id", "turn"]].reset_index(drop=True)
-    result = frame.assign(response=pd.Series(texts, dtype="str"))
+    if isinstance(source, Predictions):
+        if gold is None or source.responses is None:
+            what = "responses" if source.responses is None else "the corpus they are scored against"
+            raise UsageError(f"delexicalising {source.name} needs {what}")
+        spoken = source.responses.rename(columns={"response": "system"}).assign(user="", layout=0)
+        said = replace(gold, turns=spoken, spans=gold.spans[:0], acts=gold.acts[:0])
+        texts = _rendered(said, "system", style, "lower", Counter(), _lexicon(gold, _venues(gold)))
+        return replace(
+            source, responses=source.responses.assign(response=texts), changes=("responses:value-search",)
+        )
+    counts: Counter[str] = Counter()
+    texts = _rendered(source, speaker, style, case, counts, None)
+    result = source.turns[["dialogue_id", "turn"]].reset_index(drop=True).assign(response=texts)
     result.attrs["counts"] = {what: n for what, n in sorted(counts.items()) if n}
     return result
 
@@ -184,7 +238,17 @@ def _render(text: str, pieces: Iterable[Piece], style: str, case: str) -> str:
     return "".join(out)
 
 
-def _pieces(corpus: Corpus, speaker: str, counts: Counter[str]) -> Iterator[tuple[str, list[Piece]]]:
+def _rendered(
+    corpus: Corpus, speaker: str, style: str, case: str, counts: Counter[str], lexicon: Lexicon[Slot] | None
+) -> pd.Series:
+    """Return the utterances with placeholders; with a lexicon, what has a form of its own is replaced too."""
+    pieces = _pieces(corpus, speaker, counts, lexicon)
+    return pd.Series([_render(text, found, style, case) for text, found in pieces], dtype="str")
+
+
+def _pieces(
+    corpus: Corpus, speaker: str, counts: Counter[str], lexicon: Lexicon[Slot] | None
+) -> Iterator[tuple[str, list[Piece]]]:
     """Yield every utterance with the values found in it; a loop, since each text is cut by itself."""
     marked = _by_turn(corpus.spans, speaker, ("domain", "slot", "value", "start", "end"))
     acts = _by_turn(corpus.acts, speaker, ("domain", "slot", "value"))
@@ -194,7 +258,9 @@ def _pieces(corpus: Corpus, speaker: str, counts: Counter[str]) -> Iterator[tupl
     if search:
         for dialogue, *wish in zip(*(corpus.goals[c] for c in ("dialogue_id", *_VALUE)), strict=True):
             goals[dialogue].append(tuple(wish))
-    lexicon = _lexicon(corpus) if search else {}
+    free = lexicon is not None
+    if lexicon is None:
+        lexicon = _lexicon(corpus, []) if search else {}
     columns = (corpus.turns[c] for c in ("dialogue_id", "turn", speaker))
     for dialogue, turn, text in zip(*columns, strict=True):
         spans = marked.get((dialogue, turn), ())
@@ -210,6 +276,8 @@ def _pieces(corpus: Corpus, speaker: str, counts: Counter[str]) -> Iterator[tupl
             found += _find(plain, states.get((dialogue, turn), ()), "state", 2)
             found += _find(plain, goals.get(dialogue, ()), "goal", 2)
             found += [(start, end, *slot, "ontology") for start, end, slot in find_known(plain, lexicon)]
+        if free:
+            found += _formed(plain)
         taken += _longest(taken, found, counts)
         yield text, taken[fixed:]
 
@@ -287,8 +355,36 @@ def _missing(values: Iterable[tuple], found: Iterable[Found]) -> int:
     )
 
 
-def _lexicon(corpus: Corpus) -> Lexicon[Slot]:
-    """Arrange the ontology's values for the search.
+def _formed(text: str) -> Iterator[Found]:
+    """Find what no list holds but its form gives away: references, phone numbers, times, prices, train ids."""
+    for slot, pattern in _FORMS.items():
+        for match in pattern.finditer(text):
+            if slot == "time":
+                cues = re.findall(r"arriv|leav|depart", text[: match.start()])
+                slot = {"arriv": "arrive", "leav": "leave", "depart": "leave"}[cues[-1]] if cues else "time"
+            yield (*match.span(match.lastindex or 0), "", slot, "ontology")
+
+
+def _venues(gold: Corpus) -> list[tuple[str, str, str]]:
+    """List the names, addresses, phone numbers and postcodes of the corpus's venue database, if it has one."""
+    from .database import load_database
+
+    try:
+        tables = load_database(gold).tables
+    except DataFileError:
+        return []
+    columns = ((d, slot, t[slot]) for d, t in tables.items() for slot in _VENUE if slot in t)
+    # Of an address, each part between commas stands for itself as well.
+    return [
+        (domain, slot, part)
+        for domain, slot, values in columns
+        for value in values
+        for part in dict.fromkeys([value, *(value.split(", ") if slot == "address" else ())])
+    ]
+
+
+def _lexicon(corpus: Corpus, venues: list[tuple[str, str, str]]) -> Lexicon[Slot]:
+    """Arrange the values of the ontology and of venues for the search.
 
     Ontologies hold noise ("free" as the name of an attraction), so a value belongs to the slot that
     acts and states of the corpus fill with it most often, and one they never use is left out; a
@@ -307,4 +403,7 @@ def _lexicon(corpus: Corpus) -> Lexicon[Slot]:
             continue
         if wanted not in best or uses > best[wanted][0]:
             best[wanted] = (uses, (domain, slot))
+    for domain, slot, value in venues:
+        if len(wanted := plain_text(value).strip()) > 3:
+            best.setdefault(wanted, (0, (domain, slot)))
     return build_lexicon({v: slot for v, (_, slot) in best.items() if slot_placeholder(*slot) is not None})

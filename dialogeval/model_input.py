@@ -193,7 +193,10 @@ def lai_inputs(
     order = corpus.turns[["dialogue_id", "turn"]].reset_index(drop=True)
     counts: Counter[str] = Counter()
     spoken = {
-        speaker: [_cut(text, max_tokens, counts) for text in delexicalize(corpus, style, speaker)["response"]]
+        speaker: [
+            _cut(text, max_tokens, counts)
+            for text in delexicalize(corpus, style=style, speaker=speaker)["response"]
+        ]
         for speaker in ("user", "system")
     }
     histories = _histories(order, spoken["user"], spoken["system"], max_turns, counts)

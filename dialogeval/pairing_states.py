@@ -17,7 +17,7 @@ from .exceptions import CoverageError, UsageError
 from .golds import ENGLISH_MULTIWOZ, Gold, accept_alternatives, gold_of, in_layout, ontology_size
 from .metrics.slots import count_slot_errors
 from .metrics.states import Schema, StatePair, pair_states
-from .normalize import NOT_FILLED, SLOT_STEPS, normalize_slot, normalize_states, own_steps
+from .normalize import NOT_FILLED, normalize_slot, normalize_states, own_steps
 from .protocols import Protocol
 from .remarks import Remark, few, plain
 from .tables import Corpus, Predictions
@@ -155,7 +155,7 @@ def _say_foreign(facts: Counter[Any], whose: str) -> list[str]:
 def _way_out(found: dict[tuple[str, str], int], known: set[tuple[str, str]]) -> str:
     """Say how many of the foreign values each step for slot names brings into known slots."""
     reach = {}
-    for step in (f"{name}:{choice}" for name, choices in SLOT_STEPS.items() for choice in choices):
+    for step in ("slots:plain", "slots:multiwoz22"):
         names = {(domain, normalize_slot(domain, slot, [step])) for domain, slot in known}
         reach[step] = sum(n for (d, s), n in found.items() if (d, normalize_slot(d, s, [step])) in names)
     helpful = sorted((step for step in reach if reach[step]), key=lambda step: -reach[step])

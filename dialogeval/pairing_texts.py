@@ -198,7 +198,11 @@ def _say_style(facts: Counter[tuple[str, str]], goals: bool) -> list[str]:
         plain = min(shares, key=lambda side: shares[side])
         lines.append(
             f"the {plain} hold hardly any slot placeholders ({shares[plain]:.1%} of turns) while the other side "
-            f"does ({max(shares.values()):.1%}): one side is delexicalised and the other is not"
+            f"does ({max(shares.values()):.1%}): one side is delexicalised and the other is not; "
+            + (
+                "--delexicalize marks their values, protocol lexical compares real ones"
+                * (plain == "responses")
+            )
         )
     glued = {s: facts[s, "glued"] / max(facts[s, "glued"] + facts[s, "apart"], 1) for s in sides}
     if abs(glued["references"] - glued["responses"]) > 0.5:

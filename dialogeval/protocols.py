@@ -324,6 +324,15 @@ PROTOCOLS.update(
             source="Lai et al. 2019, arXiv:1909.09220",
         ),
         Protocol(
+            "lexical",
+            (*_BLEU, "sacrebleu", *_DISTINCT),
+            text_steps=("case:lower",),
+            references="lexical",
+            tokenizer="13a",
+            title="responses with real values, as language models write them, against the utterances themselves",
+            source="Papineni et al. 2002; Post 2018 (sacreBLEU), arXiv:1804.08771",
+        ),
+        Protocol(
             "lai2019-card",
             ("bleu_4_card", "distinct_1", "distinct_2_per_token", "distinct_utterances", *_GOAL),
             text_steps=_DELEX,

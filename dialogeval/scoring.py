@@ -321,6 +321,7 @@ def score(
             resamples,
             seed,
             alignment.id if alignment else "",
+            predictions.changes,
         ),
         coverage=coverage,
         table=table,

@@ -44,6 +44,7 @@ def signature(
     resamples: int,
     seed: int,
     alignment: str = "",
+    changes: tuple[str, ...] = (),
 ) -> str:
     """Name everything that two comparable numbers must share.
 
@@ -59,6 +60,8 @@ def signature(
     resamples, seed : int
     alignment : str
         Name and checksum of the alignment that predictions went through.
+    changes : tuple of str
+        What was done to the predictions since they were read.
 
     Returns
     -------
@@ -82,6 +85,7 @@ def signature(
         parts += [step.replace("placeholders", "delex") for step in protocol.text_steps]
         parts += [f"tok:{protocol.tokenizer}"]
         parts += [f"refs:{'as-given' if gold.family == 'pairs' else protocol.references}"]
+    parts += changes if tasks.keys() & {"text", "task"} else ()
     parts += tasks.get("task", ())
     if "per-turn" in gold.cautions and tasks.keys() & {"state", "task"}:
         parts.append("gold:per-turn")

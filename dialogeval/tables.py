@@ -300,6 +300,8 @@ class Predictions:
     format, path : str
     notes : tuple of str
         What the reader had to say, with counts.
+    changes : tuple of str
+        What was done to the file's content, as signatures say it, such as ``responses:value-search``.
     remarks : tuple of Remark
         The same as counts, for a file that is read in pieces.
 
@@ -319,6 +321,7 @@ class Predictions:
     format: str = ""
     path: str = ""
     notes: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
     remarks: tuple[Remark, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:

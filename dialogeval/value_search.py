@@ -160,7 +160,8 @@ def find_known(text: str, lexicon: Lexicon[T]) -> list[tuple[int, int, T]]:
             lengths, values = lexicon.get(start, ((), {}))
             for length in lengths:
                 part = text[at : at + length]
-                if part in values and is_whole(text, at, at + length):
+                # At the end of a text a longer slice is the same string.
+                if len(part) == length and part in values and is_whole(text, at, at + length):
                     found.append((at, at + length, values[part]))
                     break
             else:

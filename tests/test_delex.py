@@ -351,8 +351,8 @@ def test_multiwoz_counts_and_styles(real_data: Path) -> None:
     assert left < 0.01 * spans
     found = sum(len(PLACEHOLDER.findall(text)) for text in result["response"])
     assert found == counts["span values replaced"] + counts["act values replaced"]
-    assert not canonicalize_placeholders(delexicalize(corpus, "domain")["response"].tolist())[1]
-    canonical = delexicalize(corpus, "canonical")["response"].tolist()
+    assert not canonicalize_placeholders(delexicalize(corpus, style="domain")["response"].tolist())[1]
+    canonical = delexicalize(corpus, style="canonical")["response"].tolist()
     assert canonical == canonicalize_placeholders(result["response"].tolist())[0]
 
 

@@ -51,8 +51,8 @@ def test_no_protocol_depends_on_the_order_of_rows(name: str, sides: list) -> Non
     random = Random(name)
     for gold, predictions in sides:
         protocol = de.PROTOCOLS[name]
-        if gold.family != "crosswoz" and protocol.gold == "dstc9-corrected":
-            continue
+        if (gold.family != "crosswoz" and protocol.gold == "dstc9-corrected") or protocol.gold == "frames":
+            continue  # test_sgd has a corpus with a schema
         if predictions.responses is None and "state" not in protocol.tasks:
             continue
         first, second = (
