@@ -111,13 +111,6 @@ def delexicalize(
         `delexicalization_report`. Of predictions: the same predictions with placeholders in their
         responses; signatures of their scores then say ``responses:value-search``.
 
-    Raises
-    ------
-    UnknownNameError
-        A style, speaker or case that does not exist.
-    UsageError
-        Predictions without responses, or without the corpus to score them against.
-
     Examples
     --------
     >>> from dialogeval.tables import table
@@ -164,10 +157,6 @@ def delexicalization_report(corpus: Corpus, speaker: str = "system") -> pd.DataF
         differs from the value``), ``spans left: …`` with the reason, ``act values replaced``,
         ``act values left: not in the text``, ``state values replaced`` and so on.
 
-    Raises
-    ------
-    UnknownNameError
-
     Examples
     --------
     >>> from dialogeval.tables import table
@@ -200,10 +189,6 @@ def delexicalize_text(
     str
         The text outside the spans is unchanged but for its case. A plural ending or punctuation
         that sticks to the value stays; a span whose text is not the value is replaced as a whole.
-
-    Raises
-    ------
-    UnknownNameError
 
     Examples
     --------

@@ -82,13 +82,6 @@ class Protocol:
         One line on what it is, and where it is published. A protocol made from a built-in one with
         `dataclasses.replace` gets a title of its own fields, and stands *after* the source.
 
-    Raises
-    ------
-    UnknownNameError
-        A choice or step that does not exist.
-    UsageError
-        No metrics.
-
     Examples
     --------
     >>> from dataclasses import replace

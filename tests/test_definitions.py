@@ -169,9 +169,9 @@ def test_coverage() -> None:
         de.definitions(gold, pred)
     skipped = de.definitions(gold, pred, ["lin2021"], {}, missing="skip")
     assert skipped.loc["lin2021"].tolist() == [1, 1]
-    assert skipped.attrs["notes"] == [
-        "b: 1 of 2 turns have no prediction and were left out (1 dialogue missing: d1)",
-        "the systems were not scored on the same turns, so that their ranking may be unfair",
+    assert ["1 of 2 turns" in skipped.attrs["notes"][0], "same turns" in skipped.attrs["notes"][1]] == [
+        True,
+        True,
     ]
     assert de.definitions(gold, pred, ["lin2021"], {}, missing="empty").loc["lin2021"].tolist() == [1, 0.5]
 

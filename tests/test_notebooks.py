@@ -70,7 +70,7 @@ def test_one_cell_of_parameters_with_the_common_names(path):
     assert all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant) for s in statements)
     names = [s.targets[0].id for s in statements]
     assert len(names) == len(set(names))
-    more = {"out_dir", "missing"} if path.stem.startswith("report_") else set()
+    more = {"out_dir", "missing", "steps", "delexicalize"} if path.stem.startswith("report_") else set()
     more |= {"turns_at_once", "dask"} if path.stem == "report_scale" else set()
     assert COMMON <= set(names) <= COMMON | more
     assert ("out_dir" in names) == path.stem.startswith("report_")

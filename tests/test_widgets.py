@@ -233,7 +233,7 @@ def test_explorer_keeps_steps_that_have_no_switch():
 
 def test_explorer_says_what_does_not_apply():
     piece = definition_explorer(*toy(), interactive=False)
-    assert not {"compare", "version"} & piece.choices.keys()
+    assert "compare" not in piece.choices and "dstc9" not in piece.choices.get("version", ())
     refused = {**piece.start, "version": "dstc9"}
     assert "does not say which slots are annotated" in piece.page(refused)
     with pytest.raises(UnknownNameError):
