@@ -139,15 +139,15 @@ sample: $(VENV)/run.stamp
 	$(BIN)/python -B data/generator/baselines.py --out data/sample
 
 assignment: $(VENV)/run.stamp
-	@$(BIN)/python -m dialogeval.course assignment build/assignment
+	@PYTHONPATH=docs $(BIN)/python -m course assignment build/assignment
 
 slides: $(VENV)/site.stamp
-	@$(BIN)/python -m dialogeval.course slides build/slides
+	@PYTHONPATH=docs $(BIN)/python -m course slides build/slides
 
 # Built anew each time, a warning is an error: a page that is not rebuilt could hide a broken link.
 site: $(VENV)/site.stamp
 	@rm -rf build/site
-	@$(BIN)/python -m dialogeval.course site build/site/source
+	@PYTHONPATH=docs $(BIN)/python -m course site build/site/source
 	@$(BIN)/jupyter-book config sphinx build/site/source
 	@sed -i.bak "s/'sphinx_thebe', //" build/site/source/conf.py  # it runs cells on a server, by a script from a CDN
 	@PYTHONPATH=build/site/source/_ext $(BIN)/sphinx-build -q -W --keep-going -b html \

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dialogeval.metrics.pairs import TextPair
+from dialogeval.metrics import TextPair
 from dialogeval.metrics.text import TEXT_METRICS, bleu_counts
 
 RUNS = 5

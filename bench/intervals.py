@@ -18,11 +18,8 @@ import numpy as np
 import pandas as pd
 
 import dialogeval as de
-from dialogeval.counting import value_table
-from dialogeval.metrics import Metric
-from dialogeval.metrics.pairs import TextPair
-from dialogeval.resampling import all_dialogue_sums
-from dialogeval.significance import paired_bootstrap
+from dialogeval.metrics import Metric, TextPair
+from dialogeval.stats import all_dialogue_sums, paired_bootstrap, value_table
 
 from .bleu import read_pairs
 from .states import timed

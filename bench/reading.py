@@ -11,7 +11,8 @@ import json
 import time
 
 from dialogeval.corpora import catalog, crosswoz, multiwoz
-from dialogeval.files import collection_paused, parse_json, read_bytes
+from dialogeval.files import collection_paused, read_bytes
+from dialogeval.strict_json import parse_json
 
 RUNS = 5
 READERS = {"multiwoz": multiwoz.read, "crosswoz": crosswoz.read}

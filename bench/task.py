@@ -17,12 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import dialogeval as de
-from dialogeval.coverage import match_turns
-from dialogeval.database import FUZZY, Database, alike
-from dialogeval.metrics.offers import TaskPair
-from dialogeval.metrics.task import TASK_METRICS, task_counts
+from dialogeval.metrics.task import FUZZY, TASK_METRICS, Database, TaskPair, alike, task_counts
 from dialogeval.mwzeval import NO_CONSTRAINT, minutes
-from dialogeval.pairing_task import task_pair
+from dialogeval.pairing import match_turns, task_pair
 from dialogeval.protocols import PROTOCOLS
 
 SYSTEMS = ("ubar", "lava")

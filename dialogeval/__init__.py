@@ -16,20 +16,21 @@ __version__ = "0.1.0"
 #: Public names by the module that holds them; imported when first used, so that
 #: ``import dialogeval`` costs little more than pandas.
 _HOMES = {
-    "corpora": ["load_corpus"],
-    "corpora.catalog": ["catalog", "cite", "corpora_table", "data_home"],
+    "corpora.load": ["load_corpus"],
+    "corpora.entries": ["catalog"],
+    "corpora.catalog": ["cite", "corpora_table", "data_home"],
     "corpora.download": ["fetch"],
-    "predictions": ["load_predictions"],
+    "predictions.load": ["load_predictions"],
     "predictions.writers": ["convert", "save_predictions"],
-    "tables": ["Corpus", "Predictions", "as_predictions", "table"],
+    "tables": ["Corpus", "Predictions", "as_predictions", "table", "predictions_from"],
     "protocols": ["PROTOCOLS", "Protocol", "protocols_table"],
-    "scale": ["score_in_pieces"],
+    "scale.run": ["score_in_pieces"],
     "scoring": ["Scores", "score"],
     "comparison": ["Comparison", "compare"],
-    "results_store": ["read_results"],
-    "breakdowns": ["breakdown"],
+    "report": ["read_results"],
+    "analysis.breakdowns": ["breakdown"],
     "definition_table": ["definitions", "rankings"],
-    "analysis": [
+    "analysis.errors": [
         "confused_slots",
         "confused_values",
         "error_kinds",
@@ -39,17 +40,16 @@ _HOMES = {
         "render_dialogue",
         "reset_accuracy",
     ],
-    "metrics.state": ["joint_goal_accuracy", "slot_f1", "slot_scores"],
-    "metrics.text": ["bleu", "sentence_bleu_mean"],
-    "metrics.diversity": ["distinct_n", "distinct_utterances"],
-    "metrics.goal": ["goal_scores"],
+    "metrics.states": ["joint_goal_accuracy", "slot_f1", "slot_scores"],
+    "metrics.text": ["bleu", "sentence_bleu_mean", "distinct_n", "distinct_utterances"],
+    "metrics.goals": ["goal_scores"],
     "ontology": ["Ontology", "compare_ontologies", "ontology_of"],
-    "alignment": ["Alignment", "attribute_losses", "load_alignment", "map_predictions"],
-    "alignment.finder": ["false_friends", "propose_alignment"],
+    "ontology.alignment": ["Alignment", "load_alignment"],
+    "ontology.attribution": ["attribute_losses"],
+    "ontology.mapping": ["map_predictions"],
+    "ontology.finder": ["false_friends", "propose_alignment"],
     "delex": ["delexicalize"],
-    "model_input": ["lai_inputs"],
-    "baselines": ["run_baseline"],
-    "checks": ["predictions_from"],
+    "baselines": ["lai_inputs", "run_baseline"],
     "exceptions": ["DialogevalError"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -57,9 +57,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
-    from .alignment import Alignment, attribute_losses, load_alignment, map_predictions
-    from .alignment.finder import false_friends, propose_alignment
-    from .analysis import (
+    from dialogeval.analysis.breakdowns import breakdown
+    from dialogeval.analysis.errors import (
         confused_slots,
         confused_values,
         error_kinds,
@@ -68,29 +67,30 @@ if TYPE_CHECKING:
         render_dialogue,
         reset_accuracy,
     )
-    from .baselines import run_baseline
-    from .breakdowns import breakdown
-    from .checks import predictions_from
-    from .comparison import Comparison, compare
-    from .corpora import load_corpus
-    from .corpora.catalog import catalog, cite, corpora_table, data_home
-    from .corpora.download import fetch
-    from .definition_table import definitions, rankings
-    from .delex import delexicalize
-    from .exceptions import DialogevalError
-    from .metrics.diversity import distinct_n, distinct_utterances
-    from .metrics.goal import goal_scores
-    from .metrics.state import joint_goal_accuracy, slot_f1, slot_scores
-    from .metrics.text import bleu, sentence_bleu_mean
-    from .model_input import lai_inputs
-    from .ontology import Ontology, compare_ontologies, ontology_of
-    from .predictions import load_predictions
-    from .predictions.writers import convert, save_predictions
-    from .protocols import PROTOCOLS, Protocol, protocols_table
-    from .results_store import read_results
-    from .scale import score_in_pieces
-    from .scoring import Scores, score
-    from .tables import Corpus, Predictions, as_predictions, table
+    from dialogeval.baselines import lai_inputs, run_baseline
+    from dialogeval.comparison import Comparison, compare
+    from dialogeval.corpora.catalog import cite, corpora_table, data_home
+    from dialogeval.corpora.download import fetch
+    from dialogeval.corpora.entries import catalog
+    from dialogeval.corpora.load import load_corpus
+    from dialogeval.definition_table import definitions, rankings
+    from dialogeval.delex import delexicalize
+    from dialogeval.exceptions import DialogevalError
+    from dialogeval.metrics.goals import goal_scores
+    from dialogeval.metrics.states import joint_goal_accuracy, slot_f1, slot_scores
+    from dialogeval.metrics.text import bleu, distinct_n, distinct_utterances, sentence_bleu_mean
+    from dialogeval.ontology import Ontology, compare_ontologies, ontology_of
+    from dialogeval.ontology.alignment import Alignment, load_alignment
+    from dialogeval.ontology.attribution import attribute_losses
+    from dialogeval.ontology.finder import false_friends, propose_alignment
+    from dialogeval.ontology.mapping import map_predictions
+    from dialogeval.predictions.load import load_predictions
+    from dialogeval.predictions.writers import convert, save_predictions
+    from dialogeval.protocols import PROTOCOLS, Protocol, protocols_table
+    from dialogeval.report import read_results
+    from dialogeval.scale.run import score_in_pieces
+    from dialogeval.scoring import Scores, score
+    from dialogeval.tables import Corpus, Predictions, as_predictions, predictions_from, table
 
 
 def __getattr__(name: str) -> Any:

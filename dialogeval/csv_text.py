@@ -18,25 +18,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def csv_text(frame: pd.DataFrame, index: bool = True) -> str:
-    """Return a table as CSV with an apostrophe before every text that a spreadsheet would compute.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    index : bool, default=True
-        Write the index as first columns.
-
-    Returns
-    -------
-    str
-        Lines end in a line feed. Numbers, also those written as text, are left alone.
-
-    Examples
-    --------
-    >>> print(csv_text(pd.DataFrame({"system": ["=1+1"], "change": [-0.5]}), index=False), end="")
-    system,change
-    '=1+1,-0.5
-    """
+    """Return a table as CSV with an apostrophe before every text that a spreadsheet would compute."""
     whole = frame.reset_index() if index else frame
     # Column by column through positions: names need not be unique, and a number column stays as it is.
     columns = [

@@ -17,21 +17,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .coverage import Coverage, match_turns
-from .exceptions import DialogevalError, UnknownNameError, UsageError
-from .golds import GOLDS, lay_out, ontology_size
-from .metrics import Metric
-from .metrics.fuzzy import FUZZY_METRICS
-from .metrics.states import StatePair, Triples, distinct, pair_states
-from .normalize import normalize_slot, normalize_values, own_steps
-from .pairing_states import state_pair
-from .protocols import PROTOCOLS, Protocol, find_protocol, metric_table
-from .resampling import bootstrap, dialogue_sums, percentile_interval
-from .scoring import SEED
-from .signature import signature
-from .tables import Corpus, Predictions
-
-__all__ = ["FUZZY", "POLICIES", "definitions", "rankings"]
+from dialogeval.exceptions import DialogevalError, UnknownNameError, UsageError
+from dialogeval.metrics import Metric
+from dialogeval.metrics.states import FUZZY_METRICS, StatePair, Triples, distinct, pair_states
+from dialogeval.normalize import normalize_slot, normalize_values, own_steps
+from dialogeval.pairing import GOLDS, Coverage, lay_out, match_turns, ontology_size, state_pair
+from dialogeval.protocols import PROTOCOLS, Protocol, find_protocol, metric_table, signature
+from dialogeval.scoring import SEED
+from dialogeval.stats import bootstrap, dialogue_sums, percentile_interval
+from dialogeval.tables import Corpus, Predictions
 
 #: Beside the steps of `dialogeval.normalize`, a policy may end in this one: values match when their
 #: partial ratio is above 95.
@@ -143,7 +137,7 @@ def definitions(
     if not predictions:
         raise UsageError("no predictions", expected="at least one system", got="none")
     if isinstance(gold, (str, os.PathLike)):
-        from .corpora import load_corpus
+        from dialogeval.corpora.load import load_corpus
 
         gold = load_corpus(gold)
     columns: dict[Any, dict[str, float]] = {}

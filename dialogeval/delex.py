@@ -12,26 +12,112 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import overload
+from typing import TypeVar, overload
 
 import pandas as pd
 
-from .exceptions import DataFileError, UnknownNameError, UsageError
-from .slot_names import STYLES, slot_placeholder
-from .tables import Corpus, Predictions
-from .value_search import NO_WORDS, Lexicon, build_lexicon, find_known, find_value, plain_text
+from dialogeval.exceptions import DataFileError, UnknownNameError, UsageError
+from dialogeval.placeholders import STYLES, slot_placeholder
+from dialogeval.tables import Corpus, Predictions
 
-__all__ = [
-    "CASES",
-    "SPEAKERS",
-    "STYLES",
-    "delexicalization_report",
-    "delexicalize",
-    "delexicalize_text",
-    "slot_placeholder",
-]
+#: Annotated values that are no words of an utterance.
+NO_WORDS = frozenset(
+    [
+        "",
+        "?",
+        "none",
+        "not mentioned",
+        "dontcare",
+        "do nt care",
+        "do n't care",
+        "yes",
+        "no",
+        "未提及",
+        "不在意",
+        "有",
+        "没有",
+        "无",
+        "是",
+        "否",
+    ]
+)
+#: Spellings that are one for matching; each is a single character, so positions stay the same.
+_SAME = str.maketrans({"\xa0": " ", "（": "(", "）": ")", "’": "'", "，": ","})
+
+T = TypeVar("T")
+#: By the first two characters of a value: the lengths from the longest, and the values with what they mean.
+Lexicon = dict[str, tuple[list[int], dict[str, T]]]
+
+
+def plain_text(text: str) -> str:
+    """Return a text as it is matched: lower case, one spelling of brackets and spaces, the same length."""
+    lower = text.lower()
+    if len(lower) != len(text):  # a few letters have a lower case of two characters
+        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    return lower.translate(_SAME)
+
+
+def is_whole(text: str, start: int, end: int) -> bool:
+    """Tell whether a match is no part of a longer word or number; Chinese has no such borders."""
+    return not (
+        (start and _joined(text[start - 1], text[start], text[start - 2 : start - 1]))
+        or (end < len(text) and _joined(text[end], text[end - 1], text[end + 1 : end + 2]))
+    )
+
+
+def find_value(text: str, value: str, shortest: int = 1) -> list[tuple[int, int]]:
+    """Find every place where a value stands in a text."""
+    found = []
+    # Chinese adjectives lose their last character before a noun: 便宜的 in 便宜餐厅.
+    for form in (value, value[:-1])[: 1 + value.endswith("的")]:
+        at = text.find(form) if len(form) >= max(shortest, 1) else -1
+        while at >= 0:
+            if is_whole(text, at, at + len(form)):
+                found.append((at, at + len(form)))
+            at = text.find(form, at + 1)
+    return found
+
+
+def build_lexicon(values: Mapping[str, T]) -> Lexicon[T]:
+    """Arrange many values for `find_known`."""
+    groups: dict[str, dict[str, T]] = defaultdict(dict)
+    for value, meaning in values.items():
+        groups[value[:2]][value] = meaning
+    return {start: (sorted({len(v) for v in found}, reverse=True), found) for start, found in groups.items()}
+
+
+def find_known(text: str, lexicon: Lexicon[T]) -> list[tuple[int, int, T]]:
+    """Find the longest value of a lexicon at every place of a text."""
+    found = []
+    for at in range(len(text)):
+        if at and _joined(text[at - 1], text[at], text[at - 2 : at - 1]):
+            continue  # inside a word, whatever the length
+        # A single character is its own beginning: "2" stands under "2", not under "2 ".
+        for start in (text[at : at + 2], text[at]):
+            lengths, values = lexicon.get(start, ((), {}))
+            for length in lengths:
+                part = text[at : at + length]
+                # At the end of a text a longer slice is the same string.
+                if len(part) == length and part in values and is_whole(text, at, at + length):
+                    found.append((at, at + length, values[part]))
+                    break
+            else:
+                continue
+            break
+    return found
+
+
+def _joined(outside: str, inside: str, beyond: str) -> bool:
+    if inside.isdigit() and outside in ".:" and beyond.isdigit():
+        return True  # the 30 of 12:30
+    return _is_letter(outside) and _is_letter(inside)
+
+
+def _is_letter(c: str) -> bool:
+    return c == "_" or (c.isalnum() and not "\u3400" <= c <= "\u9fff")
+
 
 SPEAKERS = ("user", "system")
 CASES = ("lower", "keep")
@@ -143,29 +229,7 @@ def delexicalize(
 
 
 def delexicalization_report(corpus: Corpus, speaker: str = "system") -> pd.DataFrame:
-    """Count what `delexicalize` replaces in a corpus, from which source, and what it has to leave.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    speaker : {"system", "user"}
-
-    Returns
-    -------
-    pandas.DataFrame
-        Column ``count``, one row a quantity: ``spans replaced`` (of these ``spans whose text
-        differs from the value``), ``spans left: …`` with the reason, ``act values replaced``,
-        ``act values left: not in the text``, ``state values replaced`` and so on.
-
-    Examples
-    --------
-    >>> from dialogeval.tables import table
-    >>> corpus = Corpus("toy",
-    ...     turns=table("turns", [("d", 0, "eat", "it is north", 0)]),
-    ...     acts=table("acts", [("d", 0, "system", "hotel", "inform", "area", "north")]))
-    >>> delexicalization_report(corpus)["count"].to_dict()
-    {'act values replaced': 1}
-    """
+    """Count what `delexicalize` replaces in a corpus, from which source, and what it has to leave."""
     counts = delexicalize(corpus, speaker=speaker).attrs["counts"]
     return pd.DataFrame({"count": pd.Series(counts, dtype="int64")}).rename_axis("quantity")
 
@@ -173,29 +237,7 @@ def delexicalization_report(corpus: Corpus, speaker: str = "system") -> pd.DataF
 def delexicalize_text(
     text: str, spans: Iterable[Sequence], style: str = "value", *, case: str = "lower"
 ) -> str:
-    """Replace the marked values of one utterance by slot placeholders.
-
-    Parameters
-    ----------
-    text : str
-    spans : iterable of (domain, slot, value, start, end)
-        Token numbers over the white-space tokens of the text, the last one included. Of
-        overlapping spans the longest wins, of equally long ones the first.
-    style : {"value", "domain", "canonical"}
-    case : {"lower", "keep"}
-
-    Returns
-    -------
-    str
-        The text outside the spans is unchanged but for its case. A plural ending or punctuation
-        that sticks to the value stays; a span whose text is not the value is replaced as a whole.
-
-    Examples
-    --------
-    >>> spans = [("hotel", "choice", "2", 1, 1), ("hotel", "type", "guesthouse", 2, 2)]
-    >>> delexicalize_text("Only two guesthouses .", spans)
-    'only [value_choice] [value_type]s .'
-    """
+    """Replace the marked values of one utterance by slot placeholders."""
     _check(style, "system", case)
     rows = [(domain, slot, value, int(start), int(end)) for domain, slot, value, start, end in spans]
     return _render(text, _longest([], _span_pieces(text, rows, Counter()), Counter()), style, case)
@@ -341,7 +383,8 @@ def _missing(values: Iterable[tuple], found: Iterable[Found]) -> int:
 
 
 def _formed(text: str) -> Iterator[Found]:
-    """Find what no list holds but its form gives away: references, phone numbers, times, prices, train ids."""
+    """Find what no list holds but its form gives away: references, phone numbers, times, prices, train
+    ids."""
     for slot, pattern in _FORMS.items():
         for match in pattern.finditer(text):
             if slot == "time":
@@ -351,8 +394,9 @@ def _formed(text: str) -> Iterator[Found]:
 
 
 def _venues(gold: Corpus) -> list[tuple[str, str, str]]:
-    """List the names, addresses, phone numbers and postcodes of the corpus's venue database, if it has one."""
-    from .database import load_database
+    """List the names, addresses, phone numbers and postcodes of the corpus's venue database, if it has
+    one."""
+    from dialogeval.metrics.task import load_database
 
     try:
         tables = load_database(gold).tables
@@ -369,12 +413,7 @@ def _venues(gold: Corpus) -> list[tuple[str, str, str]]:
 
 
 def _lexicon(corpus: Corpus, venues: list[tuple[str, str, str]]) -> Lexicon[Slot]:
-    """Arrange the values of the ontology and of venues for the search.
-
-    Ontologies hold noise ("free" as the name of an attraction), so a value belongs to the slot that
-    acts and states of the corpus fill with it most often, and one they never use is left out; a
-    corpus without either takes all.
-    """
+    """Arrange the values of the ontology and of venues for the search."""
     used = Counter(
         (plain_text(value).strip(), domain.lower(), slot.lower())
         for frame in (corpus.acts, corpus.states)

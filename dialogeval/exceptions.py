@@ -1,48 +1,21 @@
-"""Exceptions: every refusal is one line that says where, what was expected, what came, and how to mend it."""
+"""Progress on a terminal: a bar that shows only when a job takes longer than two seconds.
+
+In: things to go through. Out: the same things, one after the other. In a notebook, a file or a pipe
+nothing is shown, so that outputs stay the same from run to run.
+"""
 
 from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable
-
-__all__ = [
-    "AlignmentError",
-    "CorpusError",
-    "CoverageError",
-    "DataFileError",
-    "DialogevalError",
-    "FetchError",
-    "PredictionError",
-    "ReportError",
-    "UnknownNameError",
-    "UsageError",
-    "show",
-]
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 
 def show(value: object, limit: int = 60) -> str:
-    """Describe a value of untrusted input on one short line: its type and its beginning.
-
-    Parameters
-    ----------
-    value : object
-        Anything read from a file.
-    limit : int, default=60
-        Characters of its ``repr`` that are shown.
-
-    Returns
-    -------
-    str
-        One line.
-
-    Examples
-    --------
-    >>> show(["a", 1])
-    "a list ['a', 1]"
-    >>> show(None)
-    'null'
-    """
+    """Describe a value of untrusted input on one short line: its type and its beginning."""
     if value is None:
         return "null"
     names = {str: "a string", bool: "a boolean", int: "a number", float: "a number"}
@@ -168,24 +141,7 @@ class UsageError(DialogevalError):
 
 
 class UnknownNameError(UsageError):
-    """A corpus, split, protocol, format or metric that does not exist; the closest names are offered.
-
-    Parameters
-    ----------
-    kind : str
-        What was named ("protocol", "corpus", …).
-    name : str
-        The unknown name.
-    known : iterable of str
-        The names that exist.
-    mend : str, optional
-        What the user can do about it, after the list of names.
-
-    Examples
-    --------
-    >>> str(UnknownNameError("protocol", "lin2012", ["lin2021", "trade"]))
-    "unknown protocol 'lin2012': did you mean lin2021? known: lin2021, trade"
-    """
+    """A corpus, split, protocol, format or metric that does not exist; the closest names are offered."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], mend: str | None = None) -> None:
         names = [str(k) for k in known]
@@ -197,3 +153,62 @@ class UnknownNameError(UsageError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return UnknownNameError, (self.kind, self.name, self.known, self.mend)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something noticed, with its counts."""
+
+    say: Callable[..., list[str]]
+    facts: Counter[Any] = field(default_factory=Counter)
+    about: tuple[Any, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """What there is to say."""
+        return self.say(self.facts, *self.about)
+
+
+def plain(text: str) -> Remark:
+    """Return a remark that says the same whatever is counted."""
+    return Remark(_said, Counter(), (text,))
+
+
+def _said(facts: Counter[Any], text: str) -> list[str]:
+    return [text]
+
+
+def merge_remarks(pieces: Iterable[Iterable[Remark]]) -> list[Remark]:
+    """Add the counts of what several pieces say about the same thing."""
+    merged: dict[tuple[Any, ...], Counter[Any]] = {}
+    for remarks in pieces:
+        times: Counter[Any] = Counter()
+        for remark in remarks:
+            what = remark.say, remark.about
+            # update, not +: that would drop what was counted as 0.
+            merged.setdefault((*what, times[what]), Counter()).update(remark.facts)
+            times[what] += 1
+    return [Remark(say, facts, about) for (say, about, _), facts in merged.items()]
+
+
+def all_lines(remarks: Iterable[Remark]) -> list[str]:
+    """Say all remarks, each line once."""
+    return list(dict.fromkeys(line for remark in remarks for line in remark.lines))
+
+
+def few(names: Sequence[str], most: int = 5, width: int = 40) -> str:
+    """List the first of many names."""
+    return ", ".join(name[:width] for name in names[:most]) + ", …" * (len(names) > most)
+
+
+T = TypeVar("T")
+#: Seconds before a bar appears.
+DELAY = 2.0
+
+
+def progress(items: Iterable[T], total: int, what: str, unit: str = "it") -> Iterator[T]:
+    """Yield the items, and show on a terminal how far one has come."""
+    from tqdm import tqdm
+
+    # disable=None: silent where standard error is no terminal.
+    yield from tqdm(items, total=total, desc=what, unit=unit, delay=DELAY, leave=False, disable=None)

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .exceptions import DataFileError
-from .strict_json import parse_json, read_json_lines
+from dialogeval.exceptions import DataFileError
+from dialogeval.strict_json import parse_json, read_json_lines
 
 __all__ = [
     "MAX_BYTES",
@@ -61,58 +61,12 @@ _ZIP_ERRORS = (
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the content of a file; ``.gz`` and one-file ``.zip`` are unpacked in memory.
-
-    Parameters
-    ----------
-    path : path-like
-        File to read.
-
-    Returns
-    -------
-    bytes
-        Never empty.
-
-    Raises
-    ------
-    DataFileError
-        Missing file, folder, device, no permission, empty, broken archive, too large.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> f = pathlib.Path(tempfile.mkdtemp(), "a.json"); _ = f.write_text("{}")
-    >>> read_bytes(f)
-    b'{}'
-    """
+    """Return the content of a file; ``.gz`` and one-file ``.zip`` are unpacked in memory."""
     return unpack(raw_bytes(path), path)
 
 
 def raw_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the content of a file as it lies on disk.
-
-    Parameters
-    ----------
-    path : path-like
-        A file, or a pipe.
-
-    Returns
-    -------
-    bytes
-
-    Raises
-    ------
-    DataFileError
-        Missing file, folder, device, no permission, too large.
-
-    Examples
-    --------
-    >>> import os
-    >>> raw_bytes(os.devnull)
-    Traceback (most recent call last):
-    ...
-    dialogeval.exceptions.DataFileError: /dev/null: is a device: expected a file
-    """
+    """Return the content of a file as it lies on disk."""
     with open_file(path) as stream:
         about = os.fstat(stream.fileno())
         if about.st_size > MAX_BYTES:
@@ -127,28 +81,7 @@ def raw_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def open_file(path: str | os.PathLike[str]) -> io.BufferedReader:
-    """Open a file or a pipe, to be read as it lies on disk.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    io.BufferedReader
-
-    Raises
-    ------
-    DataFileError
-        Missing file, folder, device, no permission.
-
-    Examples
-    --------
-    >>> open_file("no/such/file")
-    Traceback (most recent call last):
-    ...
-    dialogeval.exceptions.DataFileError: no/such/file: no such file; check the path
-    """
+    """Open a file or a pipe, to be read as it lies on disk."""
     path = Path(path)
     try:
         mode = path.stat().st_mode
@@ -165,42 +98,12 @@ def open_file(path: str | os.PathLike[str]) -> io.BufferedReader:
 
 
 def unreadable(path: str | os.PathLike[str], error: OSError) -> DataFileError:
-    """Return our error for one of the system.
-
-    Examples
-    --------
-    >>> str(unreadable("a.json", PermissionError(13, "Permission denied")))
-    'a.json: cannot be read (Permission denied)'
-    """
+    """Return our error for one of the system."""
     return DataFileError(f"cannot be read ({error.strerror or error})", file=path)
 
 
 def unpack(data: bytes, file: str | os.PathLike[str]) -> bytes:
-    """Undo gzip or a one-member zip, recognised from the first bytes rather than the name.
-
-    Parameters
-    ----------
-    data : bytes
-        Content of the file.
-    file : path-like
-        Its name, for messages.
-
-    Returns
-    -------
-    bytes
-        The uncompressed content, never empty.
-
-    Raises
-    ------
-    DataFileError
-        Empty or broken content, an archive of several files or of an archive, ``test.zip`` that
-        holds ``train.json``, more than `MAX_BYTES`, or more than `MAX_RATIO` times its size.
-
-    Examples
-    --------
-    >>> unpack(gzip.compress(b"[]"), "a.json.gz")
-    b'[]'
-    """
+    """Undo gzip or a one-member zip, recognised from the first bytes rather than the name."""
     if not data:
         raise DataFileError("is empty", file=file)
     if data[:2] == b"\x1f\x8b":
@@ -253,34 +156,7 @@ def _check_content(data: bytes, limit: int, where: str | os.PathLike[str]) -> No
 
 
 def zip_members(data: bytes, file: str | os.PathLike[str]) -> dict[str, Callable[[], bytes]]:
-    """Return the files of a zip archive as functions that read them in memory.
-
-    Parameters
-    ----------
-    data : bytes
-        The archive.
-    file : path-like
-        Its name, for messages.
-
-    Returns
-    -------
-    dict of str to callable
-        Member name to a function without arguments that returns its bytes; folders and macOS
-        metadata are left out. Nothing is written to disk.
-
-    Raises
-    ------
-    DataFileError
-        Not a zip file, a name twice, a name that leads out of the folder; or, when a member is
-        read, broken, encrypted, a link, an archive itself, or past the size limits.
-
-    Examples
-    --------
-    >>> buffer = io.BytesIO()
-    >>> with zipfile.ZipFile(buffer, "w") as z: z.writestr("a.json", "{}")
-    >>> zip_members(buffer.getvalue(), "a.zip")["a.json"]()
-    b'{}'
-    """
+    """Return the files of a zip archive as functions that read them in memory."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except _ZIP_ERRORS as error:
@@ -329,14 +205,7 @@ def zip_members(data: bytes, file: str | os.PathLike[str]) -> dict[str, Callable
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Pause garbage collection: a parsed file is a million small objects without cycles.
-
-    Examples
-    --------
-    >>> with collection_paused():
-    ...     gc.isenabled()
-    False
-    """
+    """Pause garbage collection: a parsed file is a million small objects without cycles."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from .corpora.catalog import catalog, local_file
-from .exceptions import DataFileError, UnknownNameError
-from .resources import resource_dir
+from dialogeval.corpora.catalog import local_file
+from dialogeval.corpora.entries import catalog
+from dialogeval.exceptions import DataFileError, UnknownNameError
+from dialogeval.resources import resource_dir
 
 __all__ = ["locate_predictions", "require_corpus", "require_predictions"]
 
@@ -20,33 +21,7 @@ _SAMPLE, _CATALOG = "sample/", "predictions/"
 
 
 def locate_predictions(name: str | os.PathLike[str], home: str | os.PathLike[str] | None = None) -> Path:
-    """Return the path of a prediction file given by path or by name.
-
-    Parameters
-    ----------
-    name : str or path-like
-        An existing path; else ``sample/…``, a file of the sample data; else
-        ``predictions/multiwoz/SYSTEM``, a published system of the catalog.
-    home : path-like, optional
-        Folder of the user's data, as `dialogeval.corpora.catalog.data_home` takes it.
-
-    Returns
-    -------
-    pathlib.Path
-        Not looked at: whoever reads it says whether it is there.
-
-    Raises
-    ------
-    UnknownNameError
-        The catalog has such a collection of predictions, but not this system.
-
-    Examples
-    --------
-    >>> locate_predictions("predictions/multiwoz/ubar", home="data").as_posix()
-    'data/predictions/multiwoz/ubar.json'
-    >>> locate_predictions("runs/mine.json").as_posix()
-    'runs/mine.json'
-    """
+    """Return the path of a prediction file given by path or by name."""
     path = Path(name)
     text = path.as_posix()
     if path.exists():
@@ -64,19 +39,7 @@ def locate_predictions(name: str | os.PathLike[str], home: str | os.PathLike[str
 
 
 def require_predictions(name: str, home: str | os.PathLike[str] | None = None) -> Path:
-    """Return the path of a prediction file that is there.
-
-    Raises
-    ------
-    DataFileError, UnknownNameError
-
-    Examples
-    --------
-    >>> require_predictions("runs/mine.json")
-    Traceback (most recent call last):
-    ...
-    dialogeval.exceptions.DataFileError: runs/mine.json: no such file; check the path
-    """
+    """Return the path of a prediction file that is there."""
     path = locate_predictions(name, home)
     if not path.exists():
         raise DataFileError("no such file", file=path, mend="check the path")
@@ -84,16 +47,7 @@ def require_predictions(name: str, home: str | os.PathLike[str] | None = None) -
 
 
 def require_corpus(name: str) -> None:
-    """Refuse what is neither a corpus of the catalog nor a path that exists.
-
-    Raises
-    ------
-    UnknownNameError
-
-    Examples
-    --------
-    >>> require_corpus("sample/crosswoz_en")
-    """
+    """Refuse what is neither a corpus of the catalog nor a path that exists."""
     if name not in catalog() and not Path(name).exists():
         mend = "or give the path of a file or folder that exists"
         raise UnknownNameError("corpus", name, catalog(), mend=mend)

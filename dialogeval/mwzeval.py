@@ -13,8 +13,8 @@ from functools import cache, lru_cache
 
 import pandas as pd
 
-from .remarks import Remark
-from .resources import lookup
+from dialogeval.exceptions import Remark
+from dialogeval.resources import lookup
 
 __all__ = [
     "NO_CONSTRAINT",
@@ -42,27 +42,8 @@ _HHMM = re.compile("([0-9]{2}):([0-9]{2,9})")
 
 
 def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[Remark]]:
-    """Lower-case texts and write their placeholders as canonical upper-case names.
-
-    Parameters
-    ----------
-    texts : iterable of str, length n
-    what : str
-        How warnings call the texts.
-
-    Returns
-    -------
-    list of str, length n
-        Upper case is a placeholder's name, for certain: all else was lower-cased before.
-    list of Remark
-        On unknown and unbalanced placeholders.
-
-    Examples
-    --------
-    >>> mark_placeholders(["The NAME is [hotel_name]s"])[0]
-    ['the name is NAME']
-    """
-    from .placeholders import read_placeholders
+    """Lower-case texts and write their placeholders as canonical upper-case names."""
+    from dialogeval.placeholders import read_placeholders
 
     # The scorer's names alone: what others the project knows, it drops.
     table = pd.DataFrame(lookup("placeholders"), columns=["variant", "canonical"])
@@ -70,69 +51,20 @@ def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[li
 
 
 def normalize_responses(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[Remark]]:
-    """Normalise delexicalised responses (or references) for BLEU and lexical richness.
-
-    Parameters
-    ----------
-    texts : iterable of str, length n
-    what : str
-        How warnings call the texts.
-
-    Returns
-    -------
-    list of str, length n
-        As `mark_placeholders`; the strings ``-s`` and ``-ly`` removed; then tokenised and
-        detokenised by Moses's rules for English.
-    list of Remark
-        On unknown and unbalanced placeholders.
-
-    Notes
-    -----
-    Nekvinda & Dušek 2021, "Shades of BLEU, flavours of success: the case of MultiWOZ",
-    arXiv:2106.05555.
-
-    Examples
-    --------
-    >>> normalize_responses(["[value_count] hotel -s , moderate -ly priced : [hotel_name] ."])[0]
-    ['COUNT hotel, moderate priced: NAME.']
-    """
+    """Normalise delexicalised responses (or references) for BLEU and lexical richness."""
     marked, remarks = mark_placeholders(texts, what)
     retokenize = _retokenizer()
     return [retokenize(text.replace("-s", "").replace("-ly", "")) for text in marked], remarks
 
 
 def slot_name(slot: str) -> str:
-    """Return a slot's name as the scorer compares it.
-
-    Examples
-    --------
-    >>> [slot_name(s) for s in ("arrive by", "leaveAt", "price range", "trainID", "day")]
-    ['arrive', 'leave', 'pricerange', 'trainid', 'day']
-    """
+    """Return a slot's name as the scorer compares it."""
     name = slot.lower().replace(" ", "")
     return _SHORT.get(name, name)
 
 
 def normalize_value(slot: str, value: str) -> str:
-    """Return a value of a state or goal as the scorer compares it.
-
-    Parameters
-    ----------
-    slot : str
-        As `slot_name` returns it.
-    value : str
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> normalize_value("name", "The Junction"), normalize_value("destination", "lime house")
-    ('junction theatre', 'limehouse')
-    >>> normalize_value("name", "bridge & river 's inn"), normalize_value("leave", "after 9 am")
-    ("bridge and river's inn", '09:00')
-    """
+    """Return a value of a state or goal as the scorer compares it."""
     rows = _ROWS_OF.get(slot, slot)
     if rows == "time":
         return normalize_time(value)
@@ -144,15 +76,7 @@ def normalize_value(slot: str, value: str) -> str:
 
 
 def normalize_time(value: str) -> str:
-    """Write a time of day as the scorer does: its rules one after the other, whatever comes of it.
-
-    Examples
-    --------
-    >>> [normalize_time(t) for t in ("18 :00", "9 : 30", "10.30", "17:15 am", "10:00 10:00", "after 9:30")]
-    ['18:00', '09:30', '10.30', '17:15', '10:0010:00', '09:30']
-    >>> [normalize_time(t) for t in ("by 9:15", "0915", "9", "9:15 pm", "12:30 p.m.", "10:am", "after")]
-    ['09:15', '09:15', '09:00', '21:15', '24:30', '10:', '00:00']
-    """
+    """Write a time of day as the scorer does: its rules one after the other, whatever comes of it."""
     time = value.strip().lower()
     for phrase, hour in _PHRASES.items():
         if time.startswith(phrase):
@@ -181,13 +105,7 @@ def normalize_time(value: str) -> str:
 
 @cache
 def minutes(time: str) -> int | None:
-    """Return a normalised time in minutes; None for one that cannot be read, which a query takes for 00:00.
-
-    Examples
-    --------
-    >>> minutes("09:15"), minutes("10:0010:00"), minutes("10.30"), minutes("10:")
-    (555, 610, None, None)
-    """
+    """Return a normalised time in minutes."""
     match = _HHMM.match(time)
     return int(match[1]) * 60 + int(match[2]) if match else None
 

@@ -15,23 +15,9 @@ from functools import partial, reduce
 import numpy as np
 import pandas as pd
 
-from . import mwzeval
-from .exceptions import UnknownNameError
-from .resources import lookup
-
-__all__ = [
-    "CELL_STEPS",
-    "NOT_FILLED",
-    "SLOT_STEPS",
-    "STEPS",
-    "check_steps",
-    "describe_steps",
-    "normalize_slot",
-    "normalize_states",
-    "normalize_value",
-    "normalize_values",
-    "own_steps",
-]
+from dialogeval import mwzeval
+from dialogeval.exceptions import UnknownNameError
+from dialogeval.resources import lookup
 
 #: Spellings of "no value yet" in the annotation of the corpora. They are never a filled slot.
 NOT_FILLED = ("", "not mentioned", "未提及")
@@ -102,7 +88,8 @@ def _plain_name(domain: str, slot: str) -> str:
 
 
 def _multiwoz22_name(domain: str, slot: str) -> str:
-    """Return the name of the 2.2 schema for the names that systems use (``arrive by``, ``leaveAt``, ``day``)."""
+    """Return the name of the 2.2 schema for the names that systems use (``arrive by``, ``leaveAt``,
+    ``day``)."""
     name = _plain_name(domain, slot)
     aliases = {(where, alias): name for where, alias, name in lookup("slot_aliases")}
     return aliases.get((domain, name), aliases.get(("*", name), name))
@@ -125,25 +112,7 @@ CELL_STEPS: dict[str, dict[str, Callable[[str, str], str]]] = {
 
 
 def check_steps(steps: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Split ``name:choice`` strings and check that they exist.
-
-    Parameters
-    ----------
-    steps : iterable of str
-
-    Returns
-    -------
-    tuple of (name, choice)
-
-    Raises
-    ------
-    UnknownNameError
-
-    Examples
-    --------
-    >>> check_steps(["case:lower", "none:drop"])
-    (('case', 'lower'), ('none', 'drop'))
-    """
+    """Split ``name:choice`` strings and check that they exist."""
     known: dict[str, dict] = {**STEPS, **SLOT_STEPS, **CELL_STEPS}
     pairs = []
     for step in steps:
@@ -157,31 +126,13 @@ def check_steps(steps: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def own_steps(steps: Iterable[str], family: str) -> tuple[str, ...]:
-    """Put the table of a corpus's own family in the place of ``map:dstc9``; it never applies to another.
-
-    Of a corpus of no such family only what both tables have is mapped: ``none``.
-
-    Examples
-    --------
-    >>> own_steps(["case:lower", "map:dstc9"], "crosswoz")
-    ('case:lower', 'map:dstc9-crosswoz')
-    """
+    """Put the table of a corpus's own family in the place of ``map:dstc9``; it never applies to another."""
     known = f"dstc9-{family}" in STEPS["map"]
     return tuple(f"map:dstc9-{family}" if known and step == "map:dstc9" else step for step in steps)
 
 
 def describe_steps(steps: Iterable[str]) -> dict[str, str]:
-    """Return what a signature says of the steps: case and space always, others where they act.
-
-    The order is that of the steps, as removing white space before a map is not the same as after it.
-
-    Examples
-    --------
-    >>> describe_steps(["none:drop"])
-    {'case': 'keep', 'space': 'keep', 'none': 'drop'}
-    >>> describe_steps(["case:lower", "map:dstc9", "space:remove"])
-    {'case': 'lower', 'map': 'dstc9', 'space': 'remove'}
-    """
+    """Return what a signature says of the steps: case and space always, others where they act."""
     acting: dict[str, str] = {"case": "keep", "space": "keep"}
     for name, choice in check_steps(steps):
         if choice == "keep":
@@ -196,30 +147,7 @@ def describe_steps(steps: Iterable[str]) -> dict[str, str]:
 
 
 def normalize_value(value: str, steps: Iterable[str]) -> str:
-    """Run the value steps on one string, in their order.
-
-    Parameters
-    ----------
-    value : str
-    steps : iterable of str
-        Steps that look at slots among them are passed over.
-
-    Returns
-    -------
-    str
-        Empty where the slot does not count as filled.
-
-    Raises
-    ------
-    UnknownNameError
-
-    Examples
-    --------
-    >>> normalize_value(" North Side ", ["case:lower", "space:remove"])
-    'northside'
-    >>> [normalize_value(v, ["time:hhmm"]) for v in ("9:15", "0915", "9.15 pm", "9 am", "17:15", "7 nights")]
-    ['09:15', '09:15', '21:15', '09:00', '17:15', '7 nights']
-    """
+    """Run the value steps on one string, in their order."""
     return _value_function(tuple(steps))(value)
 
 
@@ -231,30 +159,7 @@ def _value_function(steps: tuple[str, ...]) -> Callable[[str], str]:
 def normalize_values(
     values: Iterable[str], steps: Iterable[str], not_filled: Iterable[str] | None = None
 ) -> list[str]:
-    """Run the value steps on many strings.
-
-    Parameters
-    ----------
-    values : iterable of str
-    steps : iterable of str
-    not_filled : iterable of str, optional
-        Values that mean "no value" before any step: `NOT_FILLED`; the empty one alone where a step
-        ``map`` has its own table of what means that; none where a step ``values`` takes all for values.
-
-    Returns
-    -------
-    list of str
-        Empty strings where a slot does not count as filled.
-
-    Raises
-    ------
-    UnknownNameError
-
-    Examples
-    --------
-    >>> normalize_values(["North", "not mentioned"], ["case:lower"])
-    ['north', '']
-    """
+    """Run the value steps on many strings."""
     steps = tuple(steps)
     if not_filled is None:
         acting = {name for name, choice in check_steps(steps) if choice != "keep"}
@@ -264,15 +169,7 @@ def normalize_values(
 
 
 def normalize_slot(domain: str, slot: str, steps: Iterable[str]) -> str:
-    """Run the steps for slot names on one name.
-
-    Examples
-    --------
-    >>> normalize_slot("train", "arrive by", ["slots:multiwoz22"])
-    'arriveby'
-    >>> normalize_slot("hotel", "day", ["slots:multiwoz22"]), normalize_slot("train", "day", ["slots:multiwoz22"])
-    ('bookday', 'day')
-    """
+    """Run the steps for slot names on one name."""
     for name, choice in check_steps(steps):
         if name in SLOT_STEPS and choice != "keep":
             slot = SLOT_STEPS[name][choice](domain, slot)
@@ -282,32 +179,7 @@ def normalize_slot(domain: str, slot: str, steps: Iterable[str]) -> str:
 def normalize_states(
     states: pd.DataFrame, steps: Iterable[str], not_filled: Iterable[str] | None = None
 ) -> pd.DataFrame:
-    """Run the steps on a table of states, or goals, and drop the rows that are then not filled.
-
-    Parameters
-    ----------
-    states : pandas.DataFrame
-        Columns domain, slot, value and others; not changed.
-    steps : iterable of str
-    not_filled : iterable of str, optional
-        As for `normalize_values`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Same columns and order, possibly fewer rows.
-
-    Raises
-    ------
-    UnknownNameError
-
-    Examples
-    --------
-    >>> s = pd.DataFrame([("d", 0, "hotel", "area", "NORTH"), ("d", 0, "hotel", "stars", "none")],
-    ...                  columns=["dialogue_id", "turn", "domain", "slot", "value"])
-    >>> normalize_states(s, ["case:lower", "none:drop"])["value"].tolist()
-    ['north']
-    """
+    """Run the steps on a table of states, or goals, and drop the rows that are then not filled."""
     steps = tuple(steps)
     by_cell = [CELL_STEPS[n][c] for n, c in check_steps(steps) if n in CELL_STEPS and c != "keep"]
     codes, values = pd.factorize(states["value"])

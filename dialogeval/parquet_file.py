@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterator
 from typing import IO, Any
 
-from .exceptions import DataFileError
-from .files import MAX_BYTES, MAX_RATIO
+from dialogeval.exceptions import DataFileError
+from dialogeval.files import MAX_BYTES, MAX_RATIO
 
 __all__ = ["HARMLESS", "ROWS_AT_ONCE", "decoded", "parquet_source", "parquet_table", "sized_batches"]
 
@@ -21,38 +21,7 @@ ROWS_AT_ONCE = 8192
 
 
 def parquet_table(data: bytes, file: str | os.PathLike[str]) -> Any:
-    """Read a Parquet file, but not one that unpacks to far more than its size.
-
-    A value that a million rows share is stored once: neither the file nor its own account of its size
-    tells what a table takes. So texts are read as they are stored, and rows a few thousand at a time.
-
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    file : path-like
-        Its name, for messages.
-
-    Returns
-    -------
-    pyarrow.Table
-        Without the metadata of the file's schema.
-
-    Raises
-    ------
-    DataFileError
-        Past the limits of an archive; 64 MiB are always allowed.
-    pyarrow.ArrowException, OSError, ValueError, OverflowError
-        A file that is broken, for the caller to name.
-
-    Examples
-    --------
-    >>> import pyarrow.parquet
-    >>> buffer = io.BytesIO()
-    >>> pyarrow.parquet.write_table(pyarrow.table({"turn": [0, 1]}), buffer)
-    >>> parquet_table(buffer.getvalue(), "a.parquet")["turn"].to_pylist()
-    [0, 1]
-    """
+    """Read a Parquet file, but not one that unpacks to far more than its size."""
     import pyarrow
 
     source = parquet_source(io.BytesIO(data))
@@ -66,19 +35,7 @@ def parquet_table(data: bytes, file: str | os.PathLike[str]) -> Any:
 
 
 def parquet_source(stream: IO[bytes]) -> Any:
-    """Open a Parquet file so that its texts are read as they are stored, each distinct one once.
-
-    Returns
-    -------
-    pyarrow.parquet.ParquetFile
-
-    Examples
-    --------
-    >>> parquet_source(io.BytesIO(b"no"))
-    Traceback (most recent call last):
-    ...
-    pyarrow.lib.ArrowInvalid: ...
-    """
+    """Open a Parquet file so that its texts are read as they are stored, each distinct one once."""
     from pyarrow import parquet
 
     source = parquet.ParquetFile(stream, pre_buffer=False)
@@ -89,31 +46,7 @@ def parquet_source(stream: IO[bytes]) -> Any:
 
 
 def sized_batches(source: Any, rows: int, limit: int, bomb: DataFileError) -> Iterator[tuple[int, Any]]:
-    """Yield rows a few at a time, and the bytes that they take once they are `decoded`.
-
-    Parameters
-    ----------
-    source : pyarrow.parquet.ParquetFile
-        As `parquet_source` opens it.
-    rows : int
-        At a time.
-    limit : int
-        Bytes that all rows may take.
-    bomb : DataFileError
-        Raised past the limit.
-
-    Yields
-    ------
-    tuple of int and pyarrow.RecordBatch
-
-    Examples
-    --------
-    >>> import pyarrow.parquet
-    >>> buffer = io.BytesIO()
-    >>> pyarrow.parquet.write_table(pyarrow.table({"a": ["xx", "xx"]}), buffer)
-    >>> [size for size, _ in sized_batches(parquet_source(buffer), 10, 1000, DataFileError("big"))]
-    [4]
-    """
+    """Yield rows a few at a time, and the bytes that they take once they are `decoded`."""
     taken = _CELL * source.metadata.num_rows * source.metadata.num_columns
     if taken > limit:
         raise bomb
@@ -126,15 +59,7 @@ def sized_batches(source: Any, rows: int, limit: int, bomb: DataFileError) -> It
 
 
 def decoded(batch: Any) -> Any:
-    """Return a batch with its texts written out.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> codes = pyarrow.array(["xx", "xx"]).dictionary_encode()
-    >>> decoded(pyarrow.record_batch({"a": codes}))["a"].to_pylist()
-    ['xx', 'xx']
-    """
+    """Return a batch with its texts written out."""
     import pyarrow
 
     plain = [c.dictionary_decode() if pyarrow.types.is_dictionary(c.type) else c for c in batch.columns]

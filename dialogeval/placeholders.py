@@ -1,34 +1,25 @@
-"""Placeholder names: what systems call a slot in delexicalised text, and its one canonical name.
+"""Placeholders of slots: what stands in delexicalised text for a value of a slot.
 
-In go texts with placeholders in square brackets, such as ``[hotel_name]``; out come the same texts
-with the canonical upper-case name, ``NAME``, and a count of the placeholders that no one knows. The
-names are listed in ``data/placeholders.csv``, as MultiWOZ_Evaluation knows them, and those of CrossWOZ
-in ``data/placeholders_crosswoz.csv``; a user may add to them.
+In: a domain and a slot as dialogue acts, states, goals or ontologies of any of the corpora call
+them. Out: the placeholder. The names lie in ``data/act_slots.csv`` and ``data/act_domains.csv``;
+they are those that the normalisation of responses knows (``data/placeholders.csv``), and some more
+for CrossWOZ.
 """
 
 from __future__ import annotations
 
+import csv
 import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib import resources
 
 import pandas as pd
 
-from .exceptions import UsageError, show
-from .remarks import Remark
-from .resources import lookup
-
-__all__ = [
-    "canonical_names",
-    "canonicalize_placeholders",
-    "count_unbalanced",
-    "fold_case",
-    "names_pattern",
-    "placeholder_table",
-    "read_placeholders",
-    "unknown_notes",
-]
+from dialogeval.exceptions import Remark, UnknownNameError, UsageError, show
+from dialogeval.resources import lookup
 
 #: A placeholder with the plural ending that may stand straight after it.
 _BRACKETED = re.compile(r"\[([^\[\]]+)\](?:-?e?s)?")
@@ -38,34 +29,7 @@ _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 
 
 def placeholder_table(extra: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return the known placeholder names, with those of the user if there are any.
-
-    Parameters
-    ----------
-    extra : pandas.DataFrame, optional
-        Columns ``variant`` (name between the brackets, any case) and ``canonical`` (upper-case
-        name); a variant that is known already gets the new canonical name.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``variant`` (lower case, each once) and ``canonical``.
-
-    Raises
-    ------
-    UsageError
-        A column is missing, a cell empty, a canonical name not an upper-case word, a variant given
-        two names.
-
-    Examples
-    --------
-    >>> table = placeholder_table()
-    >>> table.loc[table["variant"] == "hotel_name", "canonical"].tolist()
-    ['NAME']
-    >>> own = pd.DataFrame({"variant": ["venue"], "canonical": ["NAME"]})
-    >>> len(placeholder_table(own)) - len(table)
-    1
-    """
+    """Return the known placeholder names, with those of the user if there are any."""
     names = _names(None)
     if extra is not None:
         names |= _checked(extra)
@@ -73,54 +37,14 @@ def placeholder_table(extra: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 def canonical_names(table: pd.DataFrame | None = None) -> tuple[str, ...]:
-    """Return the canonical names, each once, in alphabetical order.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame, optional
-        As `placeholder_table` returns it; the project's own by default.
-
-    Returns
-    -------
-    tuple of str
-
-    Examples
-    --------
-    >>> canonical_names()[:3]
-    ('ADDRESS', 'AREA', 'COUNT')
-    """
+    """Return the canonical names, each once, in alphabetical order."""
     return tuple(sorted(set(_names(table).values())))
 
 
 def canonicalize_placeholders(
     texts: Iterable[str], table: pd.DataFrame | None = None
 ) -> tuple[list[str], Counter[str]]:
-    """Replace every ``[placeholder]`` by its canonical upper-case name.
-
-    Parameters
-    ----------
-    texts : iterable of str, length n
-    table : pandas.DataFrame, optional
-        As `placeholder_table` returns it; the project's own by default.
-
-    Returns
-    -------
-    texts : list of str, length n
-        A plural ending ``s``, ``es``, ``-s`` or ``-es`` straight after the bracket is dropped with
-        it; an unknown placeholder is dropped altogether. All else stays as it is.
-    unknown : collections.Counter
-        Unknown names (lower case) and how often they stood in the texts.
-
-    Notes
-    -----
-    The ending is taken wherever it follows the bracket, so ``[value_stars]-star`` becomes
-    ``COUNTtar``, as in the published scorer.
-
-    Examples
-    --------
-    >>> canonicalize_placeholders(["[value_count] [Hotel_Name]s in [arrive by]", "[hotl_name] it is"])
-    (['COUNT NAME in TIME', ' it is'], Counter({'hotl_name': 1}))
-    """
+    """Replace every ``[placeholder]`` by its canonical upper-case name."""
     names = _names(table)
     unknown: Counter[str] = Counter()
     texts = list(texts)
@@ -139,24 +63,7 @@ def canonicalize_placeholders(
 
 
 def unknown_notes(unknown: Mapping[str, int], table: pd.DataFrame | None = None) -> list[str]:
-    """Say which placeholders were dropped as unknown, with the nearest known name of each.
-
-    Parameters
-    ----------
-    unknown : mapping of str to int
-        As `canonicalize_placeholders` returns it.
-    table : pandas.DataFrame, optional
-
-    Returns
-    -------
-    list of str
-        One line a name, the most frequent first.
-
-    Examples
-    --------
-    >>> unknown_notes({"hotl_name": 2})
-    ['unknown placeholder [hotl_name] dropped (2 times); nearest known: [hotel_name]']
-    """
+    """Say which placeholders were dropped as unknown, with the nearest known name of each."""
     known = list(_names(table))
     lines = []
     for name, times in sorted(unknown.items(), key=lambda item: (-item[1], item[0])):
@@ -171,21 +78,7 @@ def unknown_notes(unknown: Mapping[str, int], table: pd.DataFrame | None = None)
 
 
 def count_unbalanced(texts: Iterable[str]) -> int:
-    """Count the texts in which a square bracket opens without closing, or the reverse.
-
-    Parameters
-    ----------
-    texts : iterable of str
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> count_unbalanced(["the [value_name", "[value_name] it is", "]a["])
-    2
-    """
+    """Count the texts in which a square bracket opens without closing, or the reverse."""
     return sum(
         "[" in rest or "]" in rest for rest in (_BRACKETED.sub("", t).replace("[]", "") for t in texts)
     )
@@ -194,27 +87,7 @@ def count_unbalanced(texts: Iterable[str]) -> int:
 def read_placeholders(
     texts: Sequence[str], what: str, table: pd.DataFrame | None = None
 ) -> tuple[list[str], list[Remark]]:
-    """Write placeholders as canonical names, and note those that are unknown or unbalanced.
-
-    Parameters
-    ----------
-    texts : sequence of str, length n
-    what : str
-        How the remarks call the texts.
-    table : pandas.DataFrame, optional
-        As `placeholder_table` returns it; the project's own by default.
-
-    Returns
-    -------
-    list of str, length n
-    list of Remark
-
-    Examples
-    --------
-    >>> texts, remarks = read_placeholders(["[hotel_name] in [are"], "responses")
-    >>> texts, remarks[0].lines
-    (['NAME in [are'], ['responses: 1 texts with unbalanced square brackets, kept as they stand'])
-    """
+    """Write placeholders as canonical names, and note those that are unknown or unbalanced."""
     unbalanced = Counter(n=count_unbalanced(texts))
     marked, unknown = canonicalize_placeholders(texts, table)
     return marked, [Remark(_say_unbalanced, unbalanced, (what,)), Remark(_say_unknown, unknown, (what,))]
@@ -232,23 +105,7 @@ def _say_unknown(facts: Counter[str], what: str) -> list[str]:
 
 
 def fold_case(texts: Iterable[str], names: Iterable[str] | None = None) -> list[str]:
-    """Lower-case texts, all but the canonical names that stand in them as whole words.
-
-    Parameters
-    ----------
-    texts : iterable of str, length n
-    names : iterable of str, optional
-        Canonical names; the project's own by default.
-
-    Returns
-    -------
-    list of str, length n
-
-    Examples
-    --------
-    >>> fold_case(["The NAME, in CAMBRIDGE", "NAMED"])
-    ['the NAME, in cambridge', 'named']
-    """
+    """Lower-case texts, all but the canonical names that stand in them as whole words."""
     pattern = names_pattern(canonical_names() if names is None else names)
     done: dict[str, str] = {}
     out = []
@@ -263,23 +120,7 @@ def fold_case(texts: Iterable[str], names: Iterable[str] | None = None) -> list[
 
 
 def names_pattern(names: Iterable[str]) -> re.Pattern[str]:
-    """Return the pattern that finds canonical names as whole words, also beside punctuation.
-
-    Parameters
-    ----------
-    names : iterable of str
-
-    Returns
-    -------
-    re.Pattern
-        Its one group is the name. Chinese and Japanese characters end a word, as these scripts set
-        no spaces.
-
-    Examples
-    --------
-    >>> names_pattern(["NAME", "AREA"]).findall("(NAME), AREA: RENAMED 位于AREA。")
-    ['NAME', 'AREA', 'AREA']
-    """
+    """Return the pattern that finds canonical names as whole words, also beside punctuation."""
     longest_first = sorted(map(re.escape, names), key=len, reverse=True) or [r"(?!)"]
     letter = rf"[^\W{_UNSPACED}]"
     return re.compile(rf"(?<!{letter})({'|'.join(longest_first)})(?!{letter})")
@@ -320,3 +161,52 @@ def _checked(table: pd.DataFrame) -> dict[str, str]:
                 f"{where}, row {row}: {folded!r} is {names[folded]} and {canonical}", mend="keep one of them"
             )
     return names
+
+
+#: Placeholder styles: ``[value_name]``, ``[restaurant_name]`` and ``NAME``.
+STYLES = ("value", "domain", "canonical")
+
+
+@cache
+def slot_placeholder(domain: str, slot: str, style: str = "value") -> str | None:
+    """Return the placeholder of a slot as it is written into a text."""
+    if style not in STYLES:
+        raise UnknownNameError("placeholder style", style, STYLES)
+    domain, slot = domain.strip().lower(), slot.strip().lower()
+    domain = _domains().get(domain, domain)
+    slots = _slots()
+    # "hotel facilities - gym" is a slot of its own in CrossWOZ; the file names the family only.
+    for name in (slot, slot.partition("-")[0].strip()):
+        value, qualified = slots.get((domain, name)) or slots.get(("", name)) or ("", "")
+        if value:
+            break
+    if not value:
+        return None
+    if style == "value":
+        return f"[{value}]"
+    if style == "domain":
+        # The domain "booking" stands for any domain, so its placeholders name none.
+        return f"[{qualified.removeprefix('{domain}_') if domain == 'booking' else qualified.format(domain=domain)}]"
+    return _canonical().get(value, value.removeprefix("value_").upper())
+
+
+@cache
+def _slots() -> dict[tuple[str, str], tuple[str, str]]:
+    return {(row["domain"], row["slot"]): (row["value"], row["qualified"]) for row in _rows("act_slots.csv")}
+
+
+@cache
+def _domains() -> dict[str, str]:
+    return {row["domain"]: row["english"] for row in _rows("act_domains.csv")}
+
+
+@cache
+def _canonical() -> dict[str, str]:
+
+    frame = placeholder_table()
+    return dict(zip(frame["variant"], frame["canonical"], strict=True))
+
+
+def _rows(file: str) -> list[dict[str, str]]:
+    text = resources.files("dialogeval").joinpath("data", file).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))

@@ -1,45 +1,47 @@
-"""Protocols: named, citable bundles of normalisation, gold, metrics and edge-case rules.
+"""The signature of a result: everything that two comparable numbers must share, on one line.
 
-A protocol is data. Its steps say how values and texts are normalised, its metrics how they are
-counted, and its name and steps stand in the signature of every result. Define your own in a few
-lines with `dataclasses.replace`, or with `Protocol` itself; a signature then says ``user/NAME``.
+In: the protocol, what was compared, and how it was resampled. Out: fields joined by bars, in the manner
+of sacreBLEU.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import pandas as pd
 
-from .exceptions import UnknownNameError, UsageError, show
-from .golds import GOLDS
-from .metrics import Metric
-from .metrics.change import CHANGE_METRICS
-from .metrics.frames import FRAME_METRICS
-from .metrics.fuzzy import FUZZY_METRICS
-from .metrics.registry import metric_table
-from .metrics.richness import RICHNESS_METRICS
-from .metrics.slots import DSTC9_METRICS, SLOT_METRICS
-from .metrics.state import STATE_METRICS
-from .metrics.task import LEADERBOARD
-from .normalize import check_steps
+from dialogeval import __version__
+from dialogeval.exceptions import UnknownNameError, UsageError, show
+from dialogeval.metrics import Metric
+from dialogeval.metrics.goals import GOAL_METRICS, RICHNESS_METRICS
+from dialogeval.metrics.states import (
+    CHANGE_METRICS,
+    DSTC9_METRICS,
+    FRAME_METRICS,
+    FUZZY_METRICS,
+    SLOT_METRICS,
+    STATE_METRICS,
+)
+from dialogeval.metrics.task import LEADERBOARD, TASK_METRICS
+from dialogeval.metrics.text import TEXT_METRICS
+from dialogeval.normalize import check_steps, describe_steps
+from dialogeval.tables import Corpus, Predictions
 
-__all__ = [
-    "COMPARE",
-    "MISSING",
-    "PROTOCOLS",
-    "TEXT_STEPS",
-    "Protocol",
-    "check_text_steps",
-    "find_protocol",
-    "metric_table",
-    "protocols_table",
-]
+
+@cache
+def metric_table() -> dict[str, Metric]:
+    """Return all metrics by key."""
+    states = {**STATE_METRICS, **SLOT_METRICS, **CHANGE_METRICS}
+    return {**states, **TEXT_METRICS, **GOAL_METRICS, **RICHNESS_METRICS, **TASK_METRICS}
+
 
 _NAME = re.compile(r"[\w.+-]{1,60}")
+#: Which gold states; see `dialogeval.pairing`.
+GOLD_VERSIONS = ("annotated", "dstc9", "dstc9-corrected", "bars", "mwzeval", "frames")
 #: What happens to turns of the corpus that the predictions lack.
 MISSING = ("error", "empty", "skip")
 #: Which predicted slots are looked at.
@@ -69,7 +71,7 @@ class Protocol:
     text_steps : tuple of str
         Normalisation of texts, likewise; see `TEXT_STEPS`.
     gold : {"annotated", "dstc9", "dstc9-corrected", "bars", "mwzeval", "frames"}
-        Which gold states; see `dialogeval.golds`.
+        Which gold states; see `dialogeval.pairing`.
     compare : {"all", "annotated-slots"}
         Which predicted slots are looked at: all, or those that the gold's annotation of the turn knows.
     missing : {"error", "empty", "skip"}
@@ -104,7 +106,7 @@ class Protocol:
 
     def __post_init__(self) -> None:
         for what, choice, known in (
-            ("gold version", self.gold, tuple(GOLDS)),
+            ("gold version", self.gold, GOLD_VERSIONS),
             ("choice of compared slots", self.compare, COMPARE),
             ("missing policy", self.missing, MISSING),
             ("references", self.references, ("delexicalized", "lexical")),
@@ -160,24 +162,7 @@ class Protocol:
         return tuple(dict.fromkeys(part.task for m in self.resolve_metrics() for part in m.sources))
 
     def only(self, keys: Iterable[str]) -> Protocol:
-        """Return the protocol restricted to some of its scores; each is defined as before.
-
-        Parameters
-        ----------
-        keys : iterable of str
-            Keys of its metrics, in any order.
-
-        Returns
-        -------
-        Protocol
-
-        Raises
-        ------
-        UnknownNameError
-            A key that is none of this protocol's.
-        UsageError
-            A string where a list of keys is meant, or no key.
-        """
+        """Return the protocol restricted to some of its scores; each is defined as before."""
         if isinstance(keys, str):
             raise UsageError("metrics", expected=f"a list, such as [{keys!r}]", got=show(keys))
         wanted = set(keys)
@@ -187,12 +172,7 @@ class Protocol:
         return replace(self, metrics=tuple(given for key, given in own.items() if key in wanted))
 
     def resolve_metrics(self) -> tuple[Metric, ...]:
-        """Return the metrics themselves.
-
-        Raises
-        ------
-        UnknownNameError
-        """
+        """Return the metrics themselves."""
         found = []
         for metric in self.metrics:
             if isinstance(metric, str):
@@ -204,16 +184,7 @@ class Protocol:
 
 
 def check_text_steps(steps: Iterable[str]) -> None:
-    """Refuse a step for texts that does not exist.
-
-    Raises
-    ------
-    UnknownNameError
-
-    Examples
-    --------
-    >>> check_text_steps(["case:lower"])
-    """
+    """Refuse a step for texts that does not exist."""
     for step in steps:
         name, _, choice = step.partition(":")
         if name not in TEXT_STEPS:
@@ -337,25 +308,7 @@ PROTOCOLS.update(
 
 
 def find_protocol(protocol: str | Protocol) -> Protocol:
-    """Return a protocol by name; a protocol is returned as it is.
-
-    Parameters
-    ----------
-    protocol : str or Protocol
-
-    Returns
-    -------
-    Protocol
-
-    Raises
-    ------
-    UnknownNameError
-
-    Examples
-    --------
-    >>> find_protocol("lin2021").tasks
-    ('state',)
-    """
+    """Return a protocol by name; a protocol is returned as it is."""
     if isinstance(protocol, Protocol):
         return protocol
     if not isinstance(protocol, str):
@@ -398,3 +351,97 @@ def protocols_table(protocols: Iterable[Protocol] | None = None) -> pd.DataFrame
         for p in chosen
     }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("protocol")
+
+
+def with_steps(protocol: str | Protocol, steps: str | Iterable[str]) -> Protocol:
+    """Return a protocol with more steps for states, after its own."""
+    found = find_protocol(protocol)
+    given = steps.split() if isinstance(steps, str) else steps
+    more = tuple(dict.fromkeys(step for step in given if step not in found.steps))
+    if not more:
+        return found
+    changed = replace(found, steps=(*found.steps, *more))
+    if "state" not in found.tasks:
+        mend = "leave the steps (--steps) out, or choose a protocol for states, such as lin2021"
+        raise UsageError(f"protocol {found.name} scores no states, which steps normalise", mend=mend)
+    return changed
+
+
+def chosen_protocol(
+    protocol: str | Protocol | None,
+    gold: Corpus,
+    predictions: Predictions,
+    tokenizer: str | None = None,
+    steps: str | Iterable[str] = (),
+) -> tuple[Protocol, list[str]]:
+    """Return the protocol that is named, or the default for what is there to score."""
+    why: list[str] = []
+    if protocol is None:
+        protocol, why = _default(gold, predictions)
+    found = with_steps(protocol, steps)
+    if tokenizer is None:
+        return found, why
+    if found.tasks == ("state",):
+        problem = f"protocol {found.name} scores states, which have no tokens"
+        raise UsageError(problem, mend="leave the tokeniser (--tokenizer) out")
+    return replace(found, tokenizer=tokenizer), why
+
+
+def _default(gold: Corpus, predictions: Predictions) -> tuple[Protocol, list[str]]:
+    kinds = [kind for kind in ("states", "responses") if getattr(predictions, kind) is not None]
+    if not kinds:
+        raise UsageError("the predictions hold neither states nor responses")
+    names = {"states": "lin2021", "responses": "lai2019"}
+    if len(kinds) == 1:
+        return PROTOCOLS[names[kinds[0]]], []
+    where, first, other = "elsewhere than on CrossWOZ", "responses", "states"
+    if gold.family == "crosswoz":
+        where, first, other = "on CrossWOZ", "states", "responses"
+    return PROTOCOLS[names[first]], [
+        f"protocol {names[first]} was chosen because {predictions.name} holds both states and responses, and "
+        f"{where} {first} come first: to score the {other}, name a protocol such as {names[other]} (--protocol)"
+    ]
+
+
+def compared(pairs: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return what the signature says of each task beside the protocol, by task."""
+    return {
+        task: (f"states:{pair.source}", f"db:{pair.database.version}") if task == "task" else ()
+        for task, pair in pairs.items()
+    }
+
+
+_NAMES = {"state": "jga", "text": "bleu", "task": "inform"}
+
+
+def signature(
+    protocol: Protocol,
+    tasks: Mapping[str, tuple[str, ...]],
+    gold: Corpus,
+    coverage: Any,
+    missing: str,
+    resamples: int,
+    seed: int,
+    alignment: str = "",
+    changes: tuple[str, ...] = (),
+) -> str:
+    """Name everything that two comparable numbers must share."""
+    parts = ["+".join(_NAMES[task] for task in tasks), f"proto:{protocol.label}"]
+    parts += [f"align:{alignment}"] if alignment else []
+    if "state" in tasks:
+        parts += [f"{k}:{v}" for k, v in describe_steps(protocol.steps).items()]
+        parts += [f"version:{protocol.gold}"] if protocol.gold != "annotated" else []
+        parts += [f"compare:{protocol.compare}"] if protocol.compare != "all" else []
+    if "text" in tasks:
+        parts += [step.replace("placeholders", "delex") for step in protocol.text_steps]
+        parts += [f"tok:{protocol.tokenizer}"]
+        parts += [f"refs:{'as-given' if gold.family == 'pairs' else protocol.references}"]
+    parts += changes if tasks.keys() & {"text", "task"} else ()
+    parts += tasks.get("task", ())
+    if "per-turn" in gold.cautions and tasks.keys() & {"state", "task"}:
+        parts.append("gold:per-turn")
+    parts += [f"gold:{gold.id}", f"n:{coverage.turns_scored}"]
+    if coverage.turns_scored < coverage.turns_in_corpus or not coverage.turns["predicted"].all():
+        parts.append(f"missing:{missing}")
+    parts += [f"boot:{resamples}/{seed}" if resamples else "boot:none", f"v:{__version__}"]
+    return "|".join(parts)

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from .exceptions import DataFileError, UnknownNameError
+from dialogeval.exceptions import DataFileError, UnknownNameError
 
 __all__ = ["KINDS", "lookup", "resource_dir"]
 
@@ -21,59 +21,14 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def resource_dir(kind: str) -> Path:
-    """Return the folder of the sample data or of the notebooks.
-
-    Parameters
-    ----------
-    kind : {"data", "notebooks"}
-
-    Returns
-    -------
-    pathlib.Path
-        An existing folder; read-only in many installations.
-
-    Raises
-    ------
-    UnknownNameError
-        Any other kind.
-    DataFileError
-        The installation has no such folder.
-
-    Examples
-    --------
-    >>> resource_dir("data").name
-    'data'
-    """
+    """Return the folder of the sample data or of the notebooks."""
     if kind not in KINDS:
         raise UnknownNameError("kind of resource", kind, KINDS)
     return find_resource(kind, _PACKAGE)
 
 
 def find_resource(kind: str, package: Path) -> Path:
-    """Return the folder for a package that lies at ``package``; `resource_dir` calls this for its own.
-
-    Parameters
-    ----------
-    kind : str
-    package : pathlib.Path
-        Folder of the package's modules.
-
-    Returns
-    -------
-    pathlib.Path
-
-    Raises
-    ------
-    DataFileError
-        Neither place has the folder.
-
-    Examples
-    --------
-    >>> find_resource("data", Path("nowhere/package"))
-    Traceback (most recent call last):
-    ...
-    dialogeval.exceptions.DataFileError: nowhere/package/bundle/data: no such folder; reinstall dialogeval ...
-    """
+    """Return the folder for a package that lies at ``package``; `resource_dir` calls this for its own."""
     bundled = package / "bundle" / kind
     if bundled.is_dir():
         return bundled
@@ -87,12 +42,6 @@ def find_resource(kind: str, package: Path) -> Path:
 
 @cache
 def lookup(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of a CSV file under the package's ``data``, without its header.
-
-    Examples
-    --------
-    >>> lookup("values")[0]
-    ('type', 'swimming pool', 'swimmingpool')
-    """
+    """Return the rows of a CSV file under the package's ``data``, without its header."""
     text = files("dialogeval").joinpath("data", f"{name}.csv").read_text(encoding="utf-8")
     return tuple(map(tuple, list(csv.reader(text.splitlines()))[1:]))

@@ -1,40 +1,60 @@
-"""Scoring: gold, predictions and a protocol in; numbers with their definition out.
+"""Scores in words: what was scored, what each number means, and what to write in a paper.
 
-`score` aligns the two sides, lets every counting function of the protocol run once, and reads
-values and intervals off the sums. The result says under which definition, on how much of the
-corpus, and how sure each number is.
+In: `Scores`. Out: tables and sentences made from the result alone, so that a report on any corpus
+and system says what is true of it. `show_table` displays tables whose cells hold text of the data.
 """
 
 from __future__ import annotations
 
 import html
 import os
+import platform
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from .choosing import chosen_protocol
-from .counting import count_all, value_table
-from .coverage import Coverage, match_turns
-from .exceptions import UsageError, printable, show
-from .golds import in_version, lay_out
-from .metrics import Metric
-from .pairing import make_pairs, scorable
-from .protocols import Protocol, find_protocol
-from .remarks import all_lines
-from .signature import compared, signature
-from .tables import Corpus, Predictions, as_predictions
+from dialogeval import __version__
+from dialogeval.exceptions import UsageError, all_lines, printable, show
+from dialogeval.metrics import Metric
+from dialogeval.pairing import Coverage, in_version, lay_out, make_pairs, match_turns, scorable
+from dialogeval.protocols import Protocol, chosen_protocol, compared, find_protocol, signature
+from dialogeval.stats import RESAMPLES, SEED, count_all, value_table
+from dialogeval.tables import Corpus, Predictions, as_predictions
 
 if TYPE_CHECKING:
-    from .alignment import Alignment
+    from dialogeval.ontology.alignment import Alignment
 
-__all__ = ["Scores", "check_arguments", "not_kept", "score"]
 
-#: Defaults of the intervals; both stand in the signature.
-RESAMPLES, SEED = 1000, 12345
+#: Packages whose code is between the files that are read and the numbers that are written.
+PACKAGES = (
+    *("numpy", "pandas", "pyarrow", "scikit-learn", "rapidfuzz", "sacrebleu", "nltk", "sacremoses"),
+    *("orjson", "matplotlib", "papermill", "nbconvert", "ipykernel"),
+)
+
+
+def environment() -> dict[str, str]:
+    """Return the versions by name, and the kind of machine."""
+    found = {"dialogeval": __version__, "Python": platform.python_version()}
+    found |= {name: _version(name) for name in PACKAGES}
+    return found | {"system": f"{platform.system()} {platform.machine()}"}
+
+
+def environment_table() -> pd.DataFrame:
+    """Return `environment` as a table."""
+    return pd.DataFrame(list(environment().items()), columns=["part", "version"])
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
 
 
 @dataclass(frozen=True)
@@ -90,55 +110,21 @@ class Scores:
         return float(self.table["value"].to_dict()[key])
 
     def by(self, by: str | pd.Series, *, training: Corpus | None = None) -> pd.DataFrame:
-        """Break the scores down, as in ``scores.by("domain")``.
-
-        Parameters
-        ----------
-        by : str or pandas.Series
-            ``domain``, ``slot``, ``seen_value``, ``turn``, ``domains``, ``type``, ``language``,
-            ``corpus``, ``system``, or labels of your own by dialogue id.
-        training : Corpus, optional
-            What the system was trained on, for ``seen_value``.
-
-        Returns
-        -------
-        pandas.DataFrame
-            As `dialogeval.breakdown`: a row a group, the whole in the last row.
-
-        Raises
-        ------
-        UnknownNameError, UsageError
-        """
-        from . import breakdowns
+        """Break the scores down, as in ``scores.by("domain")``."""
+        from dialogeval.analysis import breakdowns
 
         if not self.pairs:
             raise not_kept()
         return breakdowns.breakdown(self, by, training=training)
 
     def metric_signature(self, key: str) -> str:
-        """Return the signature of one score: its name, its switches, and what holds for all.
-
-        Parameters
-        ----------
-        key : str
-            Key of a metric of these scores.
-
-        Returns
-        -------
-        str
-        """
+        """Return the signature of one score: its name, its switches, and what holds for all."""
         metric = next(m for m in self.metrics if m.key == key)
         name = metric.label.lower().replace(" ", "_")
         return "|".join([name, *(f"{k}:{v}" for k, v in metric.options), *self.signature.split("|")[1:]])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the object that the command line prints as JSON.
-
-        Returns
-        -------
-        dict
-            protocol, signature, system, coverage, metrics, warnings.
-        """
+        """Return the object that the command line prints as JSON."""
 
         def number(value: float) -> float | None:
             return None if np.isnan(value) else float(value)
@@ -194,13 +180,7 @@ class Scores:
 
 
 def not_kept() -> UsageError:
-    """Return the error for who looks for the turns of a file that was read in pieces.
-
-    Examples
-    --------
-    >>> not_kept().mend
-    'score it, or a part of it, with score()'
-    """
+    """Return the error for who looks for the turns of a file that was read in pieces."""
     problem = "the scores of a file that was read in pieces keep no turns to look at"
     return UsageError(problem, mend="score it, or a part of it, with score()")
 
@@ -240,7 +220,7 @@ def score(
         Used when ``gold`` is a name or a path.
     alignment : Alignment or str, optional
         Write the predicted states in the gold's ontology before they are scored; a name or path as
-        `dialogeval.alignment.load_alignment` takes it. Stands in the signature with its checksum; what
+        `dialogeval.ontology.mapping.load_alignment` takes it. Stands in the signature with its checksum; what
         could not be mapped is counted in the warnings.
     tokenizer : {"space", "13a", "zh", "char"}, optional
         For texts, instead of the protocol's.
@@ -276,11 +256,11 @@ def score(
         version = find_protocol(protocol).gold if protocol is not None else "annotated"
         predictions = as_predictions(in_version(predictions, version))
     elif not isinstance(predictions, Predictions):
-        from .predictions import load_predictions
+        from dialogeval.predictions.load import load_predictions
 
         predictions = load_predictions(predictions)
     if isinstance(gold, (str, os.PathLike)):
-        from .corpora import load_corpus
+        from dialogeval.corpora.load import load_corpus
 
         gold = load_corpus(gold, split)
     gold = gold or predictions.gold
@@ -292,7 +272,7 @@ def score(
         )
     gold = lay_out(gold)
     if alignment is not None:
-        from .alignment.fit import align_predictions
+        from dialogeval.ontology.mapping import align_predictions
 
         predictions, alignment = align_predictions(gold, predictions, alignment)
     protocol, why = chosen_protocol(protocol, gold, predictions, tokenizer, steps)
@@ -334,16 +314,7 @@ def score(
 
 
 def check_arguments(gold: object, predictions: object, resamples: object, seed: object) -> None:
-    """Refuse what is none of the things that `score` takes.
-
-    Raises
-    ------
-    UsageError
-
-    Examples
-    --------
-    >>> check_arguments("sample/crosswoz_en", "mine.json", 1000, 12345)
-    """
+    """Refuse what is none of the things that `score` takes."""
     path = (str, os.PathLike)
     if isinstance(gold, Predictions) and isinstance(predictions, Corpus):
         raise UsageError("gold and predictions are swapped", mend="write score(gold, predictions)")
@@ -356,3 +327,140 @@ def check_arguments(gold: object, predictions: object, resamples: object, seed: 
     for name, value, most in (("resamples", resamples, 1_000_000), ("seed", seed, 2**63)):
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
             raise UsageError(name, expected=f"a whole number from 0 to {most:,}", got=show(value))
+
+
+def coverage_table(scores: Scores) -> pd.DataFrame:
+    """Return how much of the corpus was scored."""
+    cover = scores.coverage
+    lacking = cover.turns[~cover.turns["predicted"]]
+    answered = cover.turns.loc[cover.turns["predicted"], "dialogue_id"].nunique()
+    rows = {
+        "dialogues": (cover.dialogues_in_corpus, cover.dialogues_scored, cover.dialogues_scored - answered),
+        "turns": (cover.turns_in_corpus, cover.turns_scored, len(lacking)),
+    }
+    table = pd.DataFrame.from_dict(
+        rows, orient="index", columns=["in corpus", "scored", "without prediction"]
+    )
+    table = table.rename_axis("quantity")
+    return table.assign(**{"left out": table["in corpus"] - table["scored"]})
+
+
+def explain(scores: Scores | pd.DataFrame) -> pd.DataFrame:
+    """Return every score with its interval, one line on what it says, and who defined it."""
+    table = scores.table if isinstance(scores, Scores) else scores
+    sources = {m.key: m.source for m in scores.metrics} if isinstance(scores, Scores) else _sources()
+    rows = {
+        str(key): {
+            "score": row["label"],
+            "value": _number(row["value"], row["unit"]),
+            "95 % interval": "" if np.isnan(row["low"]) else _interval(row, " to "),
+            "unit": row["unit"],
+            "what it says": _meaning(str(key)),
+            "source": sources.get(str(key), ""),
+        }
+        for key, row in table.iterrows()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
+
+
+def paper_sentence(scores: Scores) -> str:
+    """Return sentences for a paper: the numbers, what they were measured on, how, and how surely."""
+    cover, parts = scores.coverage, _signature_parts(scores.signature)
+    numbers = []
+    for _, row in scores.table.iterrows():
+        text = f"{row['label']} {_number(row['value'], row['unit'])}{_sign(row['unit'])}"
+        numbers.append(text if np.isnan(row["low"]) else f"{text} [{_interval(row, ', ')}]")
+    source = f" ({scores.protocol.source})" if scores.protocol.source else ""
+    text = (
+        f"On {parts.get('gold', 'the gold')} ({_of(cover.dialogues_scored, cover.dialogues_in_corpus)} dialogues, "
+        f"{_of(cover.turns_scored, cover.turns_in_corpus)} turns), {scores.system} reaches {', '.join(numbers)} "
+        f"under protocol {scores.protocol.name}{source}, computed with dialogeval {parts.get('v', '')}."
+    )
+    lacking = int((~cover.turns["predicted"]).sum())
+    if lacking:
+        text += f" {lacking:,} turns without a prediction are scored as empty."
+    resamples, _, seed = parts.get("boot", "").partition("/")
+    if seed and not scores.table["low"].isna().all():
+        text += (
+            f" Brackets hold 95 % percentile intervals of {int(resamples):,} bootstrap resamples of dialogues "
+            f"(seed {seed})"
+        )
+        jackknifed = [m.label for m in scores.metrics if m.resample == "jackknife"]
+        text += (
+            f"; for {', '.join(jackknifed)} delete-one-dialogue jackknife intervals." if jackknifed else "."
+        )
+    return f"{text} Signature: {scores.signature}"
+
+
+def show_table(table: pd.DataFrame, digits: int = 3, letters: int = 400) -> None:
+    """Display a table in a notebook with its texts in full and as text."""
+    from IPython.display import display
+
+    short = table.reset_index(drop=isinstance(table.index, pd.RangeIndex) and table.index.name is None)
+    texts = [c for c in short.columns if not pd.api.types.is_numeric_dtype(short[c].dtype)]
+    for column in texts:
+        words = short[column].astype("str")
+        short[column] = words.where(words.str.len() <= letters, words.str.slice(0, letters - 1) + "…")
+    form = f"{{:,.{digits}f}}".format
+    # One class for the page's style sheet, two that keep formulas of the data from being set as such.
+    classes = ["tex2jax_ignore", "mathjax_ignore", *(["texts"] if len(texts) > 1 else [])]
+    with pd.option_context("display.max_colwidth", None, "display.max_columns", None):
+        page = short.to_html(index=False, escape=True, border=0, classes=classes, float_format=form)
+        text = short.to_string(index=False, float_format=form)
+    display({"text/html": page, "text/plain": text}, raw=True)
+
+
+def show_warnings(warnings: Iterable[str]) -> None:
+    """Display warnings in a notebook so that no reader of the scores below misses them."""
+    from IPython.display import display
+
+    lines = list(warnings)
+    head = "Warnings, which belong to the scores below:" if lines else "No warnings."
+    items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+    look = "border-left: 6px solid #d55e00; background: #fff4ec; color: black; padding: 6px 12px"
+    page = f'<div class="tex2jax_ignore mathjax_ignore" style="{look}"><b>{head}</b><ul>{items}</ul></div>'
+    text = "\n".join([head, *(f"* {line}" for line in lines)])
+    display({"text/html": page if lines else f"<p>{head}</p>", "text/plain": text}, raw=True)
+
+
+# Helpers ------------------------------------------------------------------------------------------
+
+
+@lru_cache
+def _meanings() -> dict[str, str]:
+    with (files(__package__) / "data" / "meanings.csv").open(encoding="utf-8") as file:
+        table = pd.read_csv(file, dtype="str")
+    return dict(zip(table["key"], table["meaning"], strict=True))
+
+
+def _meaning(key: str) -> str:
+    """Return the line of a metric."""
+    meanings = _meanings()
+    return meanings.get(key) or meanings.get(key.split("@")[0].split("/")[0], "")
+
+
+def _sources() -> dict[str, str]:
+    from dialogeval.protocols import metric_table
+
+    return {m.key: m.source for m in metric_table().values()}
+
+
+def _signature_parts(signature: str) -> dict[str, str]:
+    pairs = [part.partition(":") for part in signature.split("|")]
+    return {name: value for name, _, value in pairs if value}
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{value:.4f}" if unit == "fraction" else f"{value:.2f}"
+
+
+def _interval(row: pd.Series, between: str) -> str:
+    return _number(row["low"], row["unit"]) + between + _number(row["high"], row["unit"])
+
+
+def _sign(unit: str) -> str:
+    return " %" if unit == "per cent" else ""
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part:,}" if part == whole else f"{part:,} of {whole:,}"

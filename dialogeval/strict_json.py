@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from .exceptions import DataFileError, show
+from dialogeval.exceptions import DataFileError, show
 
 __all__ = ["MAX_DEPTH", "parse_json", "read_json_lines"]
 
@@ -35,41 +35,7 @@ def parse_json(
     keys: str = "unique",
     surrogates: str = "refuse",
 ) -> Any:
-    """Parse JSON strictly: UTF-8, no NaN, no key twice in one object, not nested past `MAX_DEPTH`.
-
-    Parameters
-    ----------
-    data : bytes
-        The text; a byte-order mark is skipped.
-    file : path-like
-        Its name, for messages.
-    line : int, optional
-        Number of the line in a JSON-lines file, for messages.
-    keys : {"unique", "unchecked"}
-        ``"unchecked"`` parses a third faster and lets the last of two equal keys win.
-    surrogates : {"refuse", "keep"}
-        Whether half of a surrogate pair (as ``"\\ud800"``) is left in its string, for a caller that
-        can say more precisely where it stands.
-
-    Returns
-    -------
-    object
-        dicts, lists, strings, numbers, booleans and None. A whole number past 64 bits is a float.
-
-    Raises
-    ------
-    DataFileError
-        Wrong encoding or syntax, with the position; a key that stands twice, with its name.
-
-    Examples
-    --------
-    >>> parse_json(b'{"a": 1}', "a.json")
-    {'a': 1}
-    >>> parse_json(b'{"a": 1, "a": 2}', "a.json")
-    Traceback (most recent call last):
-    ...
-    dialogeval.exceptions.DataFileError: a.json: key 'a' stands twice in one object; keep one of them
-    """
+    """Parse JSON strictly: UTF-8, no NaN, no key twice in one object, not nested past `MAX_DEPTH`."""
     data = data.removeprefix(_MARK)
     where = str(file) if line is None else f"{file}, line {line}"
     try:
@@ -85,11 +51,7 @@ def parse_json(
 
 
 def _is_sound(data: bytes, value: Any) -> bool:
-    """Tell whether parsing lost nothing: False for a key that stood twice, or where one might have.
-
-    Every key has its colon and every other colon stands in a string. Written again, the document has
-    as many of them unless a key was dropped; but a colon that was written as an escape counts once more.
-    """
+    """Tell whether parsing lost nothing: False for a key that stood twice, or where one might have."""
     spot = data.find(b"\\")
     while spot >= 0:  # in most files escapes are rare, and finding one byte is far faster than a pattern
         if _ESCAPED_COLON.search(data, spot, spot + _WINDOW):
@@ -189,33 +151,7 @@ def _real(where: str) -> Callable[[str], float]:
 def read_json_lines(
     data: bytes, file: str | os.PathLike[str], *, surrogates: str = "refuse", first: int = 1
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number from 1, object) of a JSON-lines text; blank lines are skipped.
-
-    Parameters
-    ----------
-    data : bytes
-        The text.
-    file : path-like
-        Its name, for messages.
-    surrogates : {"refuse", "keep"}
-        As in `parse_json`.
-    first : int, default=1
-        Number of the first line, for a text that is a piece of a longer one.
-
-    Yields
-    ------
-    tuple of int and dict
-
-    Raises
-    ------
-    DataFileError
-        A line that is not a JSON object.
-
-    Examples
-    --------
-    >>> list(read_json_lines(b'{"a": 1}', "a.jsonl"))
-    [(1, {'a': 1})]
-    """
+    """Yield (line number from 1, object) of a JSON-lines text; blank lines are skipped."""
     for number, text in enumerate(data.removeprefix(_MARK).split(b"\n"), start=first):
         if text.strip():
             row = parse_json(text, file, line=number, surrogates=surrogates)

@@ -1,9 +1,7 @@
-"""The tables that everything else works on: what a corpus and a prediction are.
+"""Checks of tables that a user made, once, at the border.
 
-A reader turns a file into these tables and checks them once; inside the package they are trusted.
-A dialogue state is rows of (dialogue_id, turn, domain, slot, value). A turn is one user utterance
-and the system utterance that answers it, numbered from 0; a turn whose state is empty is a row of
-``turns`` without rows in ``states``, so that no join can lose it.
+In: a data frame. Out: the same content with the columns, order and dtypes of `COLUMNS`, or one line
+that says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -16,18 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from .exceptions import CorpusError
-from .remarks import Remark
-
-__all__ = [
-    "COLUMNS",
-    "Corpus",
-    "Predictions",
-    "Source",
-    "as_predictions",
-    "canonical_id",
-    "table",
-]
+from dialogeval.exceptions import CorpusError, PredictionError, Remark, UsageError, show
 
 _STATE = ("dialogue_id", "turn", "domain", "slot", "value")
 
@@ -53,15 +40,7 @@ INTEGERS = {"turn", "layout", "start", "end"}
 
 
 def canonical_id(name: object) -> str:
-    """Return a dialogue id as it is compared: lower case, without a ``.json`` ending.
-
-    Examples
-    --------
-    >>> canonical_id("PMUL4648.json")
-    'pmul4648'
-    >>> canonical_id(2303)
-    '2303'
-    """
+    """Return a dialogue id as it is compared: lower case, without a ``.json`` ending."""
     return str(name).strip().lower().removesuffix(".json")
 
 
@@ -105,25 +84,7 @@ def _typed(of: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a corpus comes from.
-
-    Parameters
-    ----------
-    path : str
-        File that was read.
-    sha256 : str
-        Checksum of its bytes.
-    repository, commit, licence : str
-        As in the catalog; empty for files it does not know.
-    folder : str
-        Folder or archive on this machine that the file was read from, where further files of the
-        corpus (its venue database) lie; no part of the corpus's identity.
-
-    Examples
-    --------
-    >>> Source(path="test.json.zip", sha256="438deb6f").version
-    '438deb6'
-    """
+    """Where a corpus comes from."""
 
     path: str = ""
     sha256: str = ""
@@ -203,17 +164,7 @@ class Corpus:
         return f"{self.name}/{self.split}@{self.source.version}"
 
     def summary(self) -> pd.DataFrame:
-        """Counts of the corpus as a table with one row a quantity (index) and the column ``count``.
-
-        Returns
-        -------
-        pandas.DataFrame
-
-        Examples
-        --------
-        >>> Corpus("toy").summary().loc["turns", "count"]
-        np.int64(0)
-        """
+        """Counts of the corpus as a table with one row a quantity (index) and the column ``count``."""
         filled = self.states[["dialogue_id", "turn"]].drop_duplicates()
         counts = {
             "dialogues": len(self.dialogues),
@@ -231,27 +182,7 @@ class Corpus:
         return pd.DataFrame({"count": pd.Series(counts, dtype="int64")}).rename_axis("quantity")
 
     def select(self, dialogue_ids: Sequence[str]) -> Corpus:
-        """Return the corpus restricted to some dialogues, all tables alike.
-
-        Parameters
-        ----------
-        dialogue_ids : sequence of str
-            In any spelling that `canonical_id` understands.
-
-        Returns
-        -------
-        Corpus
-
-        Raises
-        ------
-        CorpusError
-            An id that the corpus lacks.
-
-        Examples
-        --------
-        >>> len(Corpus("toy").select([]).turns)
-        0
-        """
+        """Return the corpus restricted to some dialogues, all tables alike."""
         wanted = {canonical_id(i) for i in dialogue_ids}
         unknown = wanted - set(self.dialogues["dialogue_id"])
         if unknown:
@@ -361,4 +292,107 @@ def as_predictions(corpus: Corpus, name: str = "gold") -> Predictions:
         responses=corpus.turns[["dialogue_id", "turn", "system"]].rename(columns={"system": "response"}),
         original_ids=dict(zip(corpus.dialogues["dialogue_id"], corpus.dialogues["original_id"], strict=True)),
         format="corpus",
+    )
+
+
+def check_table(kind: str, frame: pd.DataFrame, where: str = "table") -> pd.DataFrame:
+    """Check a table that a user made and return it with the right columns, order and dtypes."""
+    names = COLUMNS[kind]
+    optional = {"layout"}
+    missing = [n for n in names if n not in frame.columns and n not in optional]
+    if missing:
+        raise PredictionError(
+            f"table {kind} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}",
+            file=where,
+            expected=", ".join(n for n in names if n not in optional),
+            got=", ".join(map(str, frame.columns)),
+        )
+    out: dict[str, pd.Series] = {}
+    for name in names:
+        column = frame[name] if name in frame.columns else pd.Series(0, index=frame.index)
+        if column.isna().any():
+            row = int(column.isna().to_numpy().argmax())
+            raise PredictionError(f"column {name}, row {row} is empty (NaN)", file=where, mend="fill it in")
+        if name in INTEGERS:
+            numbers = pd.to_numeric(column, errors="coerce")
+            bad = numbers.isna() | (numbers < 0) | (numbers % 1 != 0)
+            if bad.any():
+                got = show(column[bad].tolist()[0])
+                raise PredictionError(f"column {name}", file=where, expected="whole numbers from 0", got=got)
+            out[name] = numbers.astype("int64")
+        else:
+            out[name] = column.astype("str")
+    result = pd.DataFrame(out).reset_index(drop=True)
+    if "dialogue_id" in result:
+        ids = result["dialogue_id"]
+        result["dialogue_id"] = ids.map({i: canonical_id(i) for i in ids.unique()}).astype("str")
+    if kind in ("turns", "responses", "predicted_turns"):
+        twice = result.duplicated(["dialogue_id", "turn"])
+        if twice.any():
+            first = result[twice].iloc[0]
+            raise PredictionError(
+                "stands twice",
+                file=where,
+                dialogue=first["dialogue_id"],
+                turn=first["turn"],
+                mend="keep one row",
+            )
+    return result
+
+
+def predictions_from(
+    states: pd.DataFrame | None = None,
+    responses: pd.DataFrame | None = None,
+    *,
+    turns: pd.DataFrame | None = None,
+    name: str = "system",
+) -> Predictions:
+    """Make predictions of tables instead of a file.
+
+    Parameters
+    ----------
+    states : pandas.DataFrame, optional
+        Columns dialogue_id, turn, domain, slot, value; one row a predicted triple.
+    responses : pandas.DataFrame, optional
+        Columns dialogue_id, turn, response.
+    turns : pandas.DataFrame, optional
+        Columns dialogue_id, turn: all turns that were predicted. Needed with ``states`` alone, where
+        a turn with an empty state has no row.
+    name : str
+
+    Returns
+    -------
+    Predictions
+
+    Raises
+    ------
+    PredictionError
+        A column is missing or holds what it cannot.
+    UsageError
+        Neither states nor responses, or states without turns.
+
+    Examples
+    --------
+    >>> states = pd.DataFrame({"dialogue_id": ["D1"], "turn": [1], "domain": ["hotel"], "slot": ["area"],
+    ...                        "value": ["north"]})
+    >>> turns = pd.DataFrame({"dialogue_id": ["D1", "D1"], "turn": [0, 1]})
+    >>> predictions_from(states, turns=turns)
+    Predictions(system: 1 dialogues, 2 turns; states)
+    """
+    if states is None and responses is None:
+        raise UsageError("no predictions", expected="a table of states, of responses, or both")
+    for what, frame in (("states", states), ("responses", responses), ("turns", turns)):
+        if frame is not None and not isinstance(frame, pd.DataFrame):
+            raise UsageError(what, expected="a pandas.DataFrame", got=show(frame))
+    source = turns if turns is not None else responses
+    if source is None:
+        raise UsageError(
+            "states without turns", mend="give turns: a turn with an empty state has no row in states"
+        )
+    return Predictions(
+        name=name,
+        turns=check_table("predicted_turns", source, name),
+        states=None if states is None else check_table("states", states, name),
+        responses=None if responses is None else check_table("responses", responses, name),
+        format="table",
     )

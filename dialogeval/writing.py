@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from .exceptions import DataFileError, DialogevalError
+from dialogeval.exceptions import DataFileError, DialogevalError
 
 __all__ = ["NO_ROOM", "clear_parts", "move_whole", "part_beside", "write_all", "write_whole"]
 
@@ -33,24 +33,7 @@ def write_whole(
     durable: bool = False,
     error: type[DialogevalError] = DataFileError,
 ) -> Path:
-    """Write one file; see `write_all`.
-
-    Returns
-    -------
-    pathlib.Path
-
-    Raises
-    ------
-    DialogevalError
-        Of the given class.
-
-    Examples
-    --------
-    >>> write_whole("no/such/folder/a.txt", "text")
-    Traceback (most recent call last):
-    ...
-    dialogeval.exceptions.DataFileError: no/such/folder/a.txt: cannot be written (No such file or directory); ...
-    """
+    """Write one file; see `write_all`."""
     write_all({Path(path): content}, durable=durable, error=error)
     return Path(path)
 
@@ -61,31 +44,7 @@ def write_all(
     durable: bool = False,
     error: type[DialogevalError] = DataFileError,
 ) -> None:
-    """Write files that belong together: all of them, or, if anything goes wrong, none.
-
-    Parameters
-    ----------
-    contents : mapping of pathlib.Path to str or bytes
-        Texts are written as UTF-8, line ends as they are. Put the file last that says that all are
-        there: the files are moved into place in this order.
-    durable : bool, default=False
-        Wait until the content has reached the disk, for a file that cannot be made again.
-    error : type, default=DataFileError
-        What to raise.
-
-    Raises
-    ------
-    DialogevalError
-        A file cannot be written; what was there before is as it was.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_all({Path(folder, "a.txt"): "text", Path(folder, "b.bin"): b"0"})
-    ...     sorted(path.name for path in Path(folder).iterdir())
-    ['a.txt', 'b.bin']
-    """
+    """Write files that belong together: all of them, or, if anything goes wrong, none."""
     parts: dict[Path, Path] = {}
     path = Path()
     try:
@@ -116,59 +75,19 @@ def write_all(
 
 
 def part_beside(path: Path) -> Path:
-    """Return a name to write under until a file is whole, in the folder it will lie in.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        Where the file will go. Where that is a link, its target stays a target: the part lies there.
-
-    Returns
-    -------
-    pathlib.Path
-        Hidden, and another one at every call: two writers at once do not share it. Parts that were
-        abandoned are removed.
-
-    Examples
-    --------
-    >>> part_beside(Path("a.txt")).match(".a.txt.*.part")
-    True
-    """
+    """Return a name to write under until a file is whole, in the folder it will lie in."""
     place = Path(os.path.realpath(path))
     clear_parts(place, ABANDONED)
     return place.with_name(f".{place.name}.{uuid4().hex[:12]}.part")
 
 
 def move_whole(part: Path, path: Path) -> None:
-    """Put what is whole in its place.
-
-    Raises
-    ------
-    OSError
-
-    Examples
-    --------
-    >>> move_whole(Path("no.part"), Path("no"))
-    Traceback (most recent call last):
-    ...
-    FileNotFoundError: ...
-    """
+    """Put what is whole in its place."""
     os.replace(part, os.path.realpath(path))
 
 
 def clear_parts(path: Path, age: float = 0.0) -> None:
-    """Remove the parts of a file that nobody goes on writing.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-    age : float, default=0
-        Seconds since the last write; 0 for whoever holds a lock and so knows that all are abandoned.
-
-    Examples
-    --------
-    >>> clear_parts(Path("no/such/folder/a.txt"))
-    """
+    """Remove the parts of a file that nobody goes on writing."""
     for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         # Another process may remove it first.
         with suppress(OSError):

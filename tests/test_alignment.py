@@ -14,20 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dialogeval as de
-from dialogeval.alignment import (
+from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.ontology.alignment import (
+    CONVERTERS,
     LANGUAGES,
     Alignment,
     check_alignment,
     compose,
-    learn_values,
     load_alignment,
-    map_corpus_states,
-    map_predictions,
-    map_states,
     save_alignment,
+    value_mapping,
 )
-from dialogeval.alignment.converters import CONVERTERS, value_mapping
-from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.ontology.mapping import learn_values, map_corpus_states, map_predictions, map_states
 from dialogeval.tables import Corpus, Predictions, as_predictions, table
 
 PLACE = ["dialogue_id", "turn", "domain", "slot"]

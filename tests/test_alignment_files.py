@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dialogeval as de
-from dialogeval.alignment import check_alignment, load_alignment, map_states, save_alignment
-from dialogeval.alignment.rules import COLUMNS
 from dialogeval.exceptions import AlignmentError, DataFileError, DialogevalError, UnknownNameError, UsageError
+from dialogeval.ontology.alignment import COLUMNS, check_alignment, load_alignment, save_alignment
+from dialogeval.ontology.mapping import map_states
 
 HEAD = "domain,slot,target_domain,target_slot,relation,converter,note\n"
 GOOD = "hotel,area,Hotel,district,same,,\n"

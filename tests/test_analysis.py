@@ -16,11 +16,9 @@ from hypothesis import strategies as st
 from test_breakdowns import DIALOGUES, state_scores, text_scores
 
 import dialogeval as de
-from dialogeval.analysis import RESET_GOAL_ACCURACY, errors
-from dialogeval.analysis.errors import KINDS
-from dialogeval.analysis.rendering import MARKS, escape, visible
+from dialogeval.analysis.errors import KINDS, MARKS, RESET_GOAL_ACCURACY, errors, escape, visible
 from dialogeval.exceptions import UnknownNameError, UsageError
-from dialogeval.metrics.state import count_triples
+from dialogeval.metrics.states import count_triples
 from dialogeval.scoring import Scores
 from dialogeval.tables import Corpus, Predictions, table
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import dialogeval as de
-from dialogeval.alignment import load_alignment, map_states
-from dialogeval.alignment.attribution import CAUSES, attribute_losses
 from dialogeval.exceptions import AlignmentError, UsageError
+from dialogeval.ontology.alignment import load_alignment
+from dialogeval.ontology.attribution import CAUSES, attribute_losses
+from dialogeval.ontology.mapping import map_states
 
 HEAD = "domain,slot,target_domain,target_slot,relation,converter,note\n"
 ROWS = "inn,zone,hotel,area,same,,\ninn,cost,hotel,pricerange,same,low=cheap|high=expensive,\ninn,pets,,,none,,\n"

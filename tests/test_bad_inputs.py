@@ -26,11 +26,11 @@ from papermill.translators import PythonTranslator
 
 import dialogeval as de
 from dialogeval.cli import main
+from dialogeval.comparison import escape_latex, escape_markdown
 from dialogeval.corpora.entries import _read_catalog
 from dialogeval.csv_text import csv_text
 from dialogeval.exceptions import DialogevalError
-from dialogeval.paper_tables import escape_latex, escape_markdown
-from dialogeval.report_plan import plan_report
+from dialogeval.report import plan_report
 from dialogeval.tables import canonical_id
 
 FOLDER = Path(__file__).parent / "bad_inputs"

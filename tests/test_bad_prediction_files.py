@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from dialogeval.exceptions import DataFileError, PredictionError
-from dialogeval.predictions import load_predictions
+from dialogeval.predictions.load import load_predictions
 
 FILES = [
     (b"", "system.json", ": is empty"),

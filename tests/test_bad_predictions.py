@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dialogeval.exceptions import DialogevalError, PredictionError
-from dialogeval.predictions import load_predictions
+from dialogeval.predictions.load import load_predictions
 
 SHAPES = "expected {domain: {slot: value}} or a list of [domain, slot, value]"
 ITEM = "an item of the state: expected [domain, slot, value] with names that are strings"

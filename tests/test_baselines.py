@@ -22,7 +22,7 @@ from dialogeval.baselines import (
     train_value_matcher,
     value_matching_tracker,
 )
-from dialogeval.corpora import load_corpus
+from dialogeval.corpora.load import load_corpus
 from dialogeval.delex import delexicalize
 from dialogeval.exceptions import UnknownNameError, UsageError
 from dialogeval.tables import Corpus, Predictions, table
@@ -233,7 +233,7 @@ def test_nearest_neighbour_hears_the_system_turn_before() -> None:
 def test_nearest_neighbour_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     train, test = small_corpus(0), small_corpus(12)
     whole = content(nearest_neighbour_generator(train, test))
-    monkeypatch.setattr("dialogeval.generators.CHUNK", 5)
+    monkeypatch.setattr("dialogeval.baselines.CHUNK", 5)
     assert content(nearest_neighbour_generator(train, test)) == whole
 
 

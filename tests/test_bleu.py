@@ -15,18 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialogeval.exceptions import DialogevalError, PredictionError, UnknownNameError, UsageError
-from dialogeval.metrics import ngrams
-from dialogeval.metrics.pairs import TextPair
+from dialogeval.metrics import TextPair
+from dialogeval.metrics import text as ngrams
 from dialogeval.metrics.text import (
     TEXT_METRICS,
+    TOKENIZERS,
     bleu,
     bleu_counts,
+    encode,
     sacrebleu_counts,
     sacrebleu_score,
     sacrebleu_signature,
     sentence_bleu_mean,
+    splitter,
 )
-from dialogeval.metrics.tokens import TOKENIZERS, encode, splitter
 
 # The first example pays for imports, so no example has a deadline.
 relaxed = settings(deadline=None, max_examples=30)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dialogeval as de
-from dialogeval.breakdowns import (
+from dialogeval.analysis.breakdowns import (
     add_metrics,
     best_and_worst,
     by_domain,
@@ -23,7 +23,7 @@ from dialogeval.breakdowns import (
     turn_table,
 )
 from dialogeval.exceptions import UnknownNameError, UsageError
-from dialogeval.metrics.state import count_triples
+from dialogeval.metrics.states import count_triples
 from dialogeval.scoring import Scores
 from dialogeval.tables import Corpus, Predictions, table
 

@@ -18,11 +18,18 @@ from hypothesis import strategies as st
 
 import dialogeval as de
 from dialogeval.metrics import Metric
-from dialogeval.metrics.change import CHANGE_METRICS, LAMBDAS, count_changes
-from dialogeval.metrics.fuzzy import FUZZY_METRICS
-from dialogeval.metrics.slots import SLOT_METRICS, count_average_goal
-from dialogeval.metrics.state import STATE_METRICS
-from dialogeval.metrics.states import StatePair, pair_states, pair_states_from_lists
+from dialogeval.metrics.states import (
+    CHANGE_METRICS,
+    FUZZY_METRICS,
+    LAMBDAS,
+    SLOT_METRICS,
+    STATE_METRICS,
+    StatePair,
+    count_average_goal,
+    count_changes,
+    pair_states,
+    pair_states_from_lists,
+)
 from dialogeval.protocols import PROTOCOLS, Protocol
 
 SYSTEMS = ("ubar", "augpt", "damd", "pptod")

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import dialogeval as de
 from dialogeval.exceptions import CoverageError, UnknownNameError, UsageError
 from dialogeval.metrics import ratio
-from dialogeval.resampling import bootstrap
-from dialogeval.significance import holm, maximal_groups, p_value, paired_bootstrap, randomisation
+from dialogeval.stats import bootstrap, holm, maximal_groups, p_value, paired_bootstrap, randomisation
 
 SHARE = {"share": lambda s: ratio(s["hits"], s["n"])}
 SAMPLE = "sample/predictions/crosswoz_en/tracker_{}.jsonl.gz"

@@ -10,9 +10,9 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from course import assignment, site, slides
 
 import dialogeval as de
-from dialogeval.course import assignment, site, slides
 from dialogeval.exceptions import DataFileError
 
 ROOT = Path(__file__).resolve().parent.parent

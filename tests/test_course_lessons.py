@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from dialogeval import leaderboard
+from dialogeval import comparison as leaderboard
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 LESSONS = [path.stem for path in sorted(FOLDER.glob("0*.ipynb"))]

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
-from dialogeval.corpora import load_corpus
-from dialogeval.database import FUZZY, Database, database_from_entries, load_database, partial_ratio
+from dialogeval.corpora.load import load_corpus
 from dialogeval.exceptions import CorpusError, DataFileError, UnknownNameError
+from dialogeval.metrics.task import FUZZY, Database, database_from_entries, load_database, partial_ratio
 from dialogeval.mwzeval import NO_CONSTRAINT
 from dialogeval.resources import resource_dir
 from dialogeval.tables import Corpus

@@ -12,7 +12,7 @@ import pytest
 import dialogeval as de
 from dialogeval.definition_table import FUZZY, POLICIES
 from dialogeval.exceptions import CoverageError, UnknownNameError, UsageError
-from dialogeval.metrics.fuzzy import FUZZY_METRICS
+from dialogeval.metrics.states import FUZZY_METRICS
 from dialogeval.protocols import PROTOCOLS, Protocol
 from dialogeval.tables import Corpus, Predictions, table
 

@@ -14,12 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dialogeval as de
-from dialogeval.corpora import load_corpus
+from dialogeval.baselines import SPECIAL_TOKENS, lai_inputs, split_tokens, vocabulary
+from dialogeval.corpora.load import load_corpus
 from dialogeval.delex import delexicalization_report, delexicalize, delexicalize_text
 from dialogeval.exceptions import UnknownNameError, UsageError
-from dialogeval.model_input import SPECIAL_TOKENS, lai_inputs, split_tokens, vocabulary
-from dialogeval.placeholders import canonicalize_placeholders
-from dialogeval.slot_names import slot_placeholder
+from dialogeval.placeholders import canonicalize_placeholders, slot_placeholder
 from dialogeval.tables import Corpus, table
 
 PLACEHOLDER = re.compile(r"\[[a-z_]+\]")
@@ -369,7 +368,7 @@ def test_corpora_without_spans(real_data: Path, name: str, share: float) -> None
 
 
 def test_every_annotated_slot_has_an_entry(real_data: Path) -> None:
-    from dialogeval.slot_names import _slots
+    from dialogeval.placeholders import _slots
 
     known = {slot for _, slot in _slots()}
     for name in ("multiwoz20", "multiwoz21", "multiwoz_zh", "crosswoz", "crosswoz_en"):

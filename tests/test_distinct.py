@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from test_bleu import SYSTEMS, TEXT, close, read_pair, relaxed
 
 from dialogeval.exceptions import PredictionError, UnknownNameError, UsageError
-from dialogeval.metrics.diversity import (
+from dialogeval.metrics import TextPair
+from dialogeval.metrics.text import (
     DIVERSITY_METRICS,
     delete_one_sums,
     distinct_counts,
     distinct_n,
     distinct_utterances,
+    splitter,
 )
-from dialogeval.metrics.pairs import TextPair
-from dialogeval.metrics.tokens import splitter
 
 DIALOGUES = st.lists(st.tuples(st.sampled_from("abcd"), TEXT), max_size=12)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from checks import exercises
 
-from dialogeval.lessons import exercises
 from dialogeval.tables import Corpus, table
 
 AREA, STARS = ("hotel", "area", "north"), ("hotel", "stars", "4")

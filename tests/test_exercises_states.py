@@ -6,9 +6,10 @@ from math import exp
 from pathlib import Path
 
 import pytest
+from checks import exercises_pitfalls, exercises_states
+from lessons import example_trackers, slips
 
 import dialogeval as de
-from dialogeval.lessons import example_trackers, exercises_pitfalls, exercises_states, slips
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 SCORES, PITFALLS = "02_state_tracking_scores", "04_pitfalls_of_state_tracking"

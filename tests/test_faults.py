@@ -22,20 +22,19 @@ import nbformat
 import pandas as pd
 import portalocker
 import pytest
+from course.assignment import write_assignment
 
 import dialogeval as de
-from dialogeval import report, report_batch, writing
-from dialogeval.alignment import load_alignment, save_alignment
+from dialogeval import report, writing
+from dialogeval import report as report_batch
 from dialogeval.cli import main
 from dialogeval.corpora import download
-from dialogeval.course.assignment import write_assignment
-from dialogeval.environment import environment
 from dialogeval.exceptions import DataFileError, DialogevalError, ReportError, UnknownNameError
-from dialogeval.notebook_runs import CellFailed
+from dialogeval.ontology.alignment import load_alignment, save_alignment
 from dialogeval.predictions.writers import save_predictions
-from dialogeval.report import plan_report, write_outputs
+from dialogeval.report import CellFailed, append_results, plan_report, result_rows, write_outputs
 from dialogeval.resources import resource_dir
-from dialogeval.results_store import append_results, result_rows
+from dialogeval.scoring import environment
 from dialogeval.writing import part_beside, write_all, write_whole
 
 SAMPLE = resource_dir("data") / "sample" / "predictions" / "multiwoz" / "tracker_careful.json.gz"

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from dialogeval import exceptions, files
 from dialogeval.exceptions import DataFileError, DialogevalError, UnknownNameError
-from dialogeval.files import parse_json, read_bytes, read_json_lines, unpack, zip_members
-from dialogeval.strict_json import MAX_DEPTH
+from dialogeval.files import read_bytes, unpack, zip_members
+from dialogeval.strict_json import MAX_DEPTH, parse_json, read_json_lines
 
 
 def zipped(**members: str) -> bytes:

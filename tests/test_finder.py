@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 import dialogeval as de
 from dialogeval import plots
-from dialogeval.alignment.evidence import PAIR, slot_pairs
-from dialogeval.alignment.finder import false_friends, measure_proposals, propose_alignment
 from dialogeval.exceptions import UsageError
 from dialogeval.ontology import Ontology, compare_ontologies, ontology_gaps, ontology_of
+from dialogeval.ontology.finder import PAIR, false_friends, measure_proposals, propose_alignment, slot_pairs
 from dialogeval.plots import ontologies as figures
 from dialogeval.tables import Corpus, table
 

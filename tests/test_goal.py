@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from test_bleu import SYSTEMS, close, read_pair, relaxed
 
 from dialogeval.exceptions import PredictionError, UnknownNameError, UsageError
-from dialogeval.metrics.goal import (
+from dialogeval.metrics import TextPair
+from dialogeval.metrics.goals import (
     AVERAGES,
     GOAL_METRICS,
     goal_counts,
@@ -22,7 +23,6 @@ from dialogeval.metrics.goal import (
     goal_metrics,
     goal_scores,
 )
-from dialogeval.metrics.pairs import TextPair
 from dialogeval.placeholders import (
     canonical_names,
     canonicalize_placeholders,

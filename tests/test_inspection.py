@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from lessons import inspection, oddities
 
-from dialogeval import inspection, load_corpus, oddities
+from dialogeval import load_corpus
 from dialogeval.exceptions import UnknownNameError
 from dialogeval.tables import Corpus, table
 

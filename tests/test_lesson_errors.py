@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from checks import exercises_errors as exercises
 from test_notebooks import check_run, run
 
 import dialogeval as de
 from dialogeval import plots
 from dialogeval.exceptions import UnknownNameError, UsageError
-from dialogeval.lessons import exercises_errors as exercises
 from dialogeval.plots import errors as figures
 from dialogeval.report import run_report
 from dialogeval.tables import table

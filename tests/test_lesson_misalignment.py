@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from checks import exercises_misalignment as exercises
+from lessons import example_trackers, misalignment
 from test_notebooks import FOLDER, code_cells, read
 
 import dialogeval as de
 from dialogeval import plots
-from dialogeval.alignment import CAUSES
 from dialogeval.exceptions import UsageError
-from dialogeval.lessons import example_trackers, misalignment
-from dialogeval.lessons import exercises_misalignment as exercises
+from dialogeval.ontology.attribution import CAUSES
 from dialogeval.plots.alignment import attribution_parts
 
 LESSON, JGA = "05_ontology_misalignment", "joint_goal_accuracy"

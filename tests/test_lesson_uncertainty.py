@@ -7,18 +7,17 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from checks import exercises_uncertainty as exercises
+from lessons import demonstrations, example_generators, example_trackers, uncertainty
+from lessons import uncertainty_simulated as simulated
 from scipy.stats import norm, permutation_test, ttest_1samp
 from test_notebooks import check_run, run
 
 import dialogeval as de
 from dialogeval import plots
 from dialogeval.exceptions import UnknownNameError, UsageError
-from dialogeval.lessons import demonstrations, example_generators, example_trackers, uncertainty
-from dialogeval.lessons import exercises_uncertainty as exercises
-from dialogeval.lessons import uncertainty_simulated as simulated
 from dialogeval.plots import uncertainty as figures
-from dialogeval.resampling import bootstrap, draw_counts, percentile_interval
-from dialogeval.significance import holm, p_value, randomisation
+from dialogeval.stats import bootstrap, draw_counts, holm, p_value, percentile_interval, randomisation
 
 LESSON, JGA = "07_how_sure_is_the_number", "joint_goal_accuracy"
 FIVE = pd.DataFrame({"right": [4, 0, 3, 6, 3], "turns": [4, 5, 6, 8, 7]}, index=list("abcde"))

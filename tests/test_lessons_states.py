@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from lessons import demonstrations, example_trackers, slips
 from test_notebooks import check_run, read, run
 
 import dialogeval as de
 from dialogeval import plots
 from dialogeval.exceptions import UsageError
-from dialogeval.lessons import demonstrations, example_trackers, slips
-from dialogeval.metrics.state import score_lists
+from dialogeval.metrics.states import score_lists
 from dialogeval.plots import definitions as figures
 from dialogeval.tables import table
 

@@ -12,16 +12,17 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from checks import exercises_texts as exercises
+from lessons import bleu_variants, example_generators, pitfalls_texts
 from nltk.translate.bleu_score import SmoothingFunction, corpus_bleu, sentence_bleu
 from test_notebooks import check_run, outputs, read, run, words_of
 
 import dialogeval as de
-from dialogeval import leaderboard, plots
-from dialogeval.breakdowns import responses as groups
-from dialogeval.breakdowns import turn_table
+from dialogeval import comparison as leaderboard
+from dialogeval import plots
+from dialogeval.analysis import breakdowns as groups
+from dialogeval.analysis.breakdowns import turn_table
 from dialogeval.exceptions import UnknownNameError, UsageError
-from dialogeval.lessons import bleu_variants, example_generators, pitfalls_texts
-from dialogeval.lessons import exercises_texts as exercises
 from dialogeval.plots import pitfalls as figures
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
@@ -120,7 +121,7 @@ def test_missed_against_sets(corpus, scores):
 
 
 def test_story_ends_as_the_score_does(task):
-    from dialogeval.metrics.offers import offers_table
+    from dialogeval.metrics.task import offers_table
 
     offers = offers_table(task.pairs["task"])
     for name in offers["dialogue_id"].unique()[:8]:
@@ -243,7 +244,7 @@ def solve(code: str, **names) -> object:
 
 
 def test_printed_solutions_of_lesson_3(task):
-    from dialogeval.metrics.offers import offers_table
+    from dialogeval.metrics.task import offers_table
 
     bleu, goal, lacking = solutions(SCORES)
     assert exercises.check_bleu(solve(bleu), *PAIR).right

@@ -8,20 +8,25 @@ import pytest
 
 from dialogeval.exceptions import UsageError
 from dialogeval.metrics import Metric, ratio
-from dialogeval.metrics.change import CHANGE_METRICS, count_changes
-from dialogeval.metrics.diversity import delete_one_sums
-from dialogeval.metrics.fuzzy import FUZZY_METRICS, count_fuzzy
-from dialogeval.metrics.slots import (
+from dialogeval.metrics.states import (
+    CHANGE_METRICS,
     DSTC9_METRICS,
+    FUZZY_METRICS,
     SLOT_METRICS,
+    STATE_METRICS,
     count_average_goal,
+    count_changes,
     count_compared,
+    count_fuzzy,
     count_relative_slots,
     count_slot_errors,
+    pair_states,
+    pair_states_from_lists,
+    score_lists,
+    slot_f1,
 )
-from dialogeval.metrics.state import STATE_METRICS, score_lists, slot_f1
-from dialogeval.metrics.states import pair_states, pair_states_from_lists
-from dialogeval.resampling import all_dialogue_sums, bootstrap, draw_counts, jackknife, percentile_interval
+from dialogeval.metrics.text import delete_one_sums
+from dialogeval.stats import all_dialogue_sums, bootstrap, draw_counts, jackknife, percentile_interval
 
 MEAN = Metric("mean", "mean", lambda p: p, lambda s: ratio(s["x"], s["n"]))
 X = pd.DataFrame({"x": [0.0, 1.0, 4.0, 7.0], "n": 1.0}, index=list("abcd"))
@@ -63,7 +68,7 @@ def test_nothing_to_draw_from() -> None:
 
 
 def test_blocks_are_as_large_as_memory_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dialogeval.resampling.BLOCK", 10)
+    monkeypatch.setattr("dialogeval.stats.BLOCK", 10)
     assert [len(block) for block in draw_counts(5, 7, seed=1)] == [2, 2, 2, 1]
     assert [len(block) for block in draw_counts(20, 2, seed=1)] == [1, 1]  # one resample at the least
     many = bootstrap({"a": (X, {"x": lambda s: s["x"]})}, 7, seed=3)["x"]

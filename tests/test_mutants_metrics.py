@@ -7,15 +7,17 @@ from dataclasses import FrozenInstanceError, fields
 import pytest
 from test_task import pair_of
 
-from dialogeval.metrics import Metric
-from dialogeval.metrics.change import CHANGE_METRICS
-from dialogeval.metrics.fuzzy import FUZZY_METRICS
-from dialogeval.metrics.pairs import TextPair
-from dialogeval.metrics.registry import metric_table
-from dialogeval.metrics.slots import DSTC9_METRICS, SLOT_METRICS
-from dialogeval.metrics.state import STATE_METRICS
-from dialogeval.metrics.states import pair_states_from_lists
+from dialogeval.metrics import Metric, TextPair
+from dialogeval.metrics.states import (
+    CHANGE_METRICS,
+    DSTC9_METRICS,
+    FUZZY_METRICS,
+    SLOT_METRICS,
+    STATE_METRICS,
+    pair_states_from_lists,
+)
 from dialogeval.metrics.task import LEADERBOARD
+from dialogeval.protocols import metric_table
 
 DOMAINS = ("restaurant", "hotel", "attraction", "train", "taxi", "police", "hospital")
 GOAL = [

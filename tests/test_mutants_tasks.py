@@ -8,9 +8,14 @@ import pandas as pd
 import pytest
 from test_task import H1, NORTH, T2, WANTS_NORTH, pair_of
 
-from dialogeval.database import database_from_entries
-from dialogeval.metrics.offers import active_domains, offers_table
-from dialogeval.metrics.task import RATE_DOMAINS, TASK_METRICS, task_counts
+from dialogeval.metrics.task import (
+    RATE_DOMAINS,
+    TASK_METRICS,
+    active_domains,
+    database_from_entries,
+    offers_table,
+    task_counts,
+)
 
 
 def test_dialogues_without_a_goal() -> None:

@@ -8,12 +8,16 @@ import pytest
 import sacrebleu
 from test_richness import by_definition
 
-from dialogeval.metrics.diversity import delete_one_sums
-from dialogeval.metrics.goal import GOAL_METRICS, goal_counts, goal_scores
-from dialogeval.metrics.ngrams import count_segments
-from dialogeval.metrics.pairs import TextPair
-from dialogeval.metrics.richness import RICHNESS_METRICS, richness_counts, richness_tokens
-from dialogeval.metrics.text import TEXT_METRICS, sacrebleu_score
+from dialogeval.metrics import TextPair
+from dialogeval.metrics.goals import (
+    GOAL_METRICS,
+    RICHNESS_METRICS,
+    goal_counts,
+    goal_scores,
+    richness_counts,
+    richness_tokens,
+)
+from dialogeval.metrics.text import TEXT_METRICS, count_segments, delete_one_sums, sacrebleu_score
 
 # Goal scores --------------------------------------------------------------------------------------
 

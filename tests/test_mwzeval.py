@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacremoses import MosesDetokenizer, MosesTokenizer
 
+from dialogeval.exceptions import all_lines
 from dialogeval.mwzeval import (
     mark_placeholders,
     minutes,
@@ -19,7 +20,6 @@ from dialogeval.mwzeval import (
     slot_name,
 )
 from dialogeval.normalize import normalize_states
-from dialogeval.remarks import all_lines
 from dialogeval.resources import lookup
 
 

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 
 from dialogeval.exceptions import UnknownNameError
-from dialogeval.report_plan import check_parameters
+from dialogeval.report import check_parameters
 from dialogeval.resources import resource_dir
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"

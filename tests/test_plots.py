@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 import dialogeval as de
 from dialogeval import plots
-from dialogeval.breakdowns import by_slot
+from dialogeval.analysis.breakdowns import by_slot
 from dialogeval.exceptions import UnknownNameError, UsageError
 from dialogeval.plots.base import FILLS, plain, png
 from dialogeval.scoring import Scores

@@ -189,7 +189,7 @@ def test_wheel_away_from_the_checkout(wheel: Path, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    code = "import dialogeval.report_plan as r; print(r.__file__, *map(r.find_report, r.REPORTS), sep='\\n')"
+    code = "import dialogeval.report as r; print(r.__file__, *map(r.find_report, r.REPORTS), sep='\\n')"
     where = subprocess.run(
         [sys.executable, "-P", "-c", code], env=environment, capture_output=True, text=True
     ).stdout.splitlines()

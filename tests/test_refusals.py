@@ -11,8 +11,7 @@ import pytest
 
 import dialogeval as de
 from dialogeval.exceptions import CoverageError, DataFileError, DialogevalError, PredictionError, UsageError
-from dialogeval.report import find_report, read_parameters, run_report
-from dialogeval.report_plan import _slug
+from dialogeval.report import _slug, find_report, read_parameters, run_report
 from dialogeval.tables import Corpus, Predictions, as_predictions, table
 
 TOY = Corpus(

@@ -17,12 +17,19 @@ import pandas as pd
 import pytest
 
 import dialogeval as de
-from dialogeval import wording
+from dialogeval import scoring as wording
 from dialogeval.cli import main
 from dialogeval.exceptions import DataFileError, ReportError, UnknownNameError, UsageError
 from dialogeval.locate import locate_predictions
-from dialogeval.report import REPORTS, export_html, plan_report, read_parameters, run_report, write_outputs
-from dialogeval.report_batch import run_batch
+from dialogeval.report import (
+    REPORTS,
+    export_html,
+    plan_report,
+    read_parameters,
+    run_batch,
+    run_report,
+    write_outputs,
+)
 from dialogeval.resources import resource_dir
 
 COMMON = ["corpus", "split", "predictions", "protocol", "data_home", "seed", "resamples"]
@@ -267,7 +274,7 @@ def test_the_paper_sentence_holds_what_a_paper_needs() -> None:
 
 def test_every_metric_of_the_built_in_protocols_has_a_meaning() -> None:
     from dialogeval.protocols import PROTOCOLS
-    from dialogeval.wording import _meaning
+    from dialogeval.scoring import _meaning
 
     keys = {m.key for p in PROTOCOLS.values() for m in p.resolve_metrics()}
     assert sorted(key for key in keys if not _meaning(key)) == []
@@ -360,7 +367,7 @@ def test_several_systems_and_protocols_fan_out_and_one_failure_stops_no_other(ti
 
 def test_systems_that_are_compared_get_one_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     planned = []
-    monkeypatch.setattr("dialogeval.report_batch.run_batch", lambda runs, jobs: planned.extend(runs) or [])
+    monkeypatch.setattr("dialogeval.report.run_batch", lambda runs, jobs: planned.extend(runs) or [])
     both = [f"sample/predictions/crosswoz_en/tracker_{name}.jsonl.gz" for name in ("careful", "stale")]
     fixed = ["--corpus", "sample/crosswoz_en", "--out", str(tmp_path), "--protocol", "lin2021"]
     assert main(["report", "leaderboard", "--predictions", *both, *fixed]) == 0

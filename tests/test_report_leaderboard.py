@@ -17,20 +17,23 @@ from scipy.stats import rankdata
 from test_report import check_page
 
 import dialogeval as de
-from dialogeval.comparable import common_dialogues
-from dialogeval.exceptions import DataFileError, UsageError
-from dialogeval.plots.ranks import rank_grid
-from dialogeval.rank_tables import (
+from dialogeval.comparison import (
     bleu_definitions,
+    common_dialogues,
+    comparable_groups,
+    compare_groups,
+    find_systems,
+    load_systems,
     neighbour_sentence,
     neighbours,
     paper_text,
     published_neighbours,
     ranks,
 )
+from dialogeval.exceptions import DataFileError, UsageError
+from dialogeval.plots.ranks import rank_grid
 from dialogeval.report import export_html
 from dialogeval.resources import resource_dir
-from dialogeval.systems import comparable_groups, compare_groups, find_systems, load_systems
 
 EVIL = "<script>alert(1)|$x_1$&*b*.jsonl.gz"
 NAME = "<script>alert(1)|$x_1$&*b*"

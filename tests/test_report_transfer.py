@@ -13,14 +13,13 @@ import pytest
 from test_report import check_page
 
 import dialogeval as de
-from dialogeval import transfer
-from dialogeval.alignment import CAUSES, load_alignment
 from dialogeval.exceptions import DataFileError, DialogevalError, UnknownNameError, UsageError
+from dialogeval.ontology import attribution as transfer
+from dialogeval.ontology.alignment import load_alignment
+from dialogeval.ontology.attribution import CAUSES, _training_split, alignment_and_file
 from dialogeval.plots.transfer import stacked_parts, transfer_matrix
-from dialogeval.report import export_html
+from dialogeval.report import export_html, result_rows
 from dialogeval.resources import resource_dir
-from dialogeval.results_store import result_rows
-from dialogeval.transfer.data import _training_split, alignment_and_file
 
 PAIR = ("sample/multiwoz", "sample/crosswoz_en")
 FILE = "sample/predictions/multiwoz/tracker_careful.json.gz"
@@ -106,7 +105,7 @@ def test_no_tracker_is_scored_on_what_it_was_trained_on(tmp_path):
 
 
 def test_halves_are_the_same_dialogues_in_parallel_corpora(monkeypatch):
-    monkeypatch.setattr("dialogeval.transfer.data._training_split", lambda *_: "")
+    monkeypatch.setattr("dialogeval.ontology.attribution._training_split", lambda *_: "")
     training, gold = transfer.load_data("sample/crosswoz_en")
     assert list(gold) == ["sample/crosswoz_en"]
     assert {data.how for data in training.values()} == {"half of test"}

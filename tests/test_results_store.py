@@ -15,12 +15,12 @@ import pytest
 
 import dialogeval as de
 from dialogeval.exceptions import DataFileError, ReportError
-from dialogeval.results_store import STORE, append_results, read_results, result_rows
+from dialogeval.report import STORE, append_results, read_results, result_rows
 
 #: A process that appends rows of its own, one call after the other.
 WRITER = """
 import sys
-from dialogeval.results_store import append_results, result_rows
+from dialogeval.report import append_results, result_rows
 folder, name, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
 print("ready", flush=True)
 for number in range(times):

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogeval.corpora import load_corpus
-from dialogeval.metrics.diversity import delete_one_sums
-from dialogeval.metrics.pairs import TextPair
-from dialogeval.metrics.richness import RICHNESS_METRICS, WINDOW, richness_counts, richness_tokens
+from dialogeval.corpora.load import load_corpus
+from dialogeval.metrics import TextPair
+from dialogeval.metrics.goals import RICHNESS_METRICS, WINDOW, richness_counts, richness_tokens
+from dialogeval.metrics.text import delete_one_sums
 from dialogeval.mwzeval import normalize_responses
-from dialogeval.predictions import load_predictions
+from dialogeval.predictions.load import load_predictions
 from dialogeval.resources import resource_dir
 from dialogeval.scoring import score
 from dialogeval.tables import Predictions

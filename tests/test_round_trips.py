@@ -21,15 +21,12 @@ from hypothesis import strategies as st
 from test_convert import content, predictions
 
 import dialogeval as de
-from dialogeval.alignment.compose import load_alignment
-from dialogeval.alignment.reading import save_alignment
-from dialogeval.alignment.rules import COLUMNS
-from dialogeval.alignment.table import Alignment, Hop
 from dialogeval.csv_text import csv_text
+from dialogeval.ontology.alignment import COLUMNS, Alignment, Hop, load_alignment, save_alignment
 from dialogeval.predictions.load import FORMATS, load_predictions
 from dialogeval.predictions.writers import save_predictions
-from dialogeval.results_store import COLUMNS as RESULT_COLUMNS
-from dialogeval.results_store import append_results, read_results
+from dialogeval.report import COLUMNS as RESULT_COLUMNS
+from dialogeval.report import append_results, read_results
 from dialogeval.tables import canonical_id
 
 WORDS = [

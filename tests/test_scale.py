@@ -16,10 +16,11 @@ import dialogeval as de
 from dialogeval.cli import main
 from dialogeval.exceptions import CoverageError, DataFileError, PredictionError, UsageError
 from dialogeval.predictions.pieces import Piece, can_be_cut, pieces_of
-from dialogeval.scale import largest_difference, score_in_pieces
 from dialogeval.scale.counts import Plan, count_piece
 from dialogeval.scale.gold import GoldSlices
 from dialogeval.scale.join import join_counts
+from dialogeval.scale.run import score_in_pieces
+from dialogeval.scale.shown import largest_difference
 from dialogeval.scoring import Scores
 
 SAMPLE = "sample/predictions/multiwoz/"

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import dialogeval as de
 from dialogeval.exceptions import CoverageError, UnknownNameError, UsageError
 from dialogeval.metrics import Metric, ratio
-from dialogeval.metrics.state import STATE_METRICS, count_triples
+from dialogeval.metrics.states import STATE_METRICS, count_triples
 from dialogeval.protocols import PROTOCOLS, Protocol
-from dialogeval.resampling import bootstrap, dialogue_sums, draw_counts
+from dialogeval.stats import bootstrap, dialogue_sums, draw_counts
 from dialogeval.tables import Corpus, Predictions, Source, as_predictions, table
 
 
@@ -240,7 +240,7 @@ def test_intervals_equal_a_loop_that_scores_every_resample_anew() -> None:
 
 def test_draws_do_not_depend_on_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = np.concatenate(list(draw_counts(7, 50, seed=4)))
-    monkeypatch.setattr("dialogeval.resampling.BLOCK", 21)
+    monkeypatch.setattr("dialogeval.stats.BLOCK", 21)
     blocks = list(draw_counts(7, 50, seed=4))
     assert len(blocks) > 1
     np.testing.assert_array_equal(whole, np.concatenate(blocks))

@@ -14,7 +14,7 @@ import pytest
 
 import dialogeval as de
 from dialogeval.exceptions import UsageError
-from dialogeval.metrics.frames import token_sort_ratio
+from dialogeval.metrics.states import token_sort_ratio
 
 SCHEMA = [
     {

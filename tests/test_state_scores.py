@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import dialogeval as de
 from dialogeval.exceptions import UnknownNameError, UsageError
-from dialogeval.metrics.state import STATE_METRICS, score_lists, slot_f1_metric
-from dialogeval.metrics.states import pair_states
+from dialogeval.metrics.states import STATE_METRICS, pair_states, score_lists, slot_f1_metric
 
 SYSTEMS = ("ubar", "augpt", "damd", "pptod")
 triples = st.tuples(st.sampled_from("ab"), st.sampled_from(["area", "name", "día"]), st.sampled_from("xyz"))

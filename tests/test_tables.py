@@ -6,9 +6,8 @@ import pandas as pd
 import pytest
 
 import dialogeval as de
-from dialogeval.checks import check_table
 from dialogeval.exceptions import PredictionError
-from dialogeval.tables import COLUMNS, Corpus, canonical_id, table
+from dialogeval.tables import COLUMNS, Corpus, canonical_id, check_table, table
 
 
 @pytest.mark.parametrize("kind", COLUMNS)

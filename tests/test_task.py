@@ -5,9 +5,14 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from dialogeval.database import database_from_entries
-from dialogeval.metrics.offers import TaskPair, active_domains, offers_table
-from dialogeval.metrics.task import TASK_METRICS, task_counts
+from dialogeval.metrics.task import (
+    TASK_METRICS,
+    TaskPair,
+    active_domains,
+    database_from_entries,
+    offers_table,
+    task_counts,
+)
 from dialogeval.tables import table
 
 HOTELS = [

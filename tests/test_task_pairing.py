@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dialogeval.breakdowns import breakdown
-from dialogeval.corpora import load_corpus
-from dialogeval.coverage import match_turns
-from dialogeval.exceptions import DataFileError, UsageError
+from dialogeval.analysis.breakdowns import breakdown
+from dialogeval.corpora.load import load_corpus
+from dialogeval.exceptions import DataFileError, UsageError, all_lines
 from dialogeval.metrics.task import LEADERBOARD, task_counts
-from dialogeval.pairing_task import task_pair
+from dialogeval.pairing import match_turns, task_pair
 from dialogeval.protocols import PROTOCOLS
-from dialogeval.remarks import all_lines
 from dialogeval.resources import resource_dir
 from dialogeval.scoring import score
 from dialogeval.tables import Corpus, Predictions, table

@@ -9,11 +9,13 @@ from html import unescape
 from html.parser import HTMLParser
 
 import pytest
+from lessons.widgets.base import shows_widgets
+from lessons.widgets.browser import dialogue_browser
+from lessons.widgets.explorer import definition_explorer
 
 import dialogeval as de
 from dialogeval.exceptions import UnknownNameError, UsageError
 from dialogeval.tables import Corpus, Predictions, table
-from dialogeval.widgets import definition_explorer, dialogue_browser, shows_widgets
 
 HOSTILE = '<script>alert("1")</script><img src=x onerror=alert(1)> $x$ `y` **z**'
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -195,7 +197,7 @@ def test_explorer_faces_say_the_same(sample, shown):
 
 
 def test_explorer_keeps_a_trail_and_computes_once(sample, monkeypatch):
-    from dialogeval.widgets import explorer
+    from lessons.widgets import explorer
 
     calls = []
 

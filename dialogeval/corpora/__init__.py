@@ -1,5 +1,5 @@
 """Loading corpora: a name of the catalog or a path in, a `Corpus` out."""
 
-from .load import load_corpus
+from dialogeval.corpora.load import load_corpus
 
 __all__ = ["load_corpus"]

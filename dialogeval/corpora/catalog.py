@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from ..exceptions import DataFileError, UnknownNameError, UsageError
-from ..resources import resource_dir
-from .entries import CorpusEntry, FileEntry, catalog
+from dialogeval.corpora.entries import CorpusEntry, FileEntry, catalog
+from dialogeval.exceptions import DataFileError, UnknownNameError, UsageError
+from dialogeval.resources import resource_dir
 
 __all__ = [
     "CONTENT_URL",
@@ -43,27 +43,7 @@ SPLITS = {"validation": "val", "dev": "val", "valid": "val"}
 
 
 def corpus_entry(name: str) -> CorpusEntry:
-    """Return one corpus of the catalog.
-
-    Parameters
-    ----------
-    name : str
-        Such as ``crosswoz_en`` or ``sample/multiwoz``.
-
-    Returns
-    -------
-    CorpusEntry
-
-    Raises
-    ------
-    UnknownNameError
-        With the closest names.
-
-    Examples
-    --------
-    >>> corpus_entry("crosswoz_en").language
-    'en'
-    """
+    """Return one corpus of the catalog."""
     entry = catalog().get(name)
     if entry is None:
         raise UnknownNameError("corpus", name, catalog(), mend="or give the path of a file")
@@ -71,26 +51,7 @@ def corpus_entry(name: str) -> CorpusEntry:
 
 
 def file_entry(name: str, part: str) -> FileEntry:
-    """Return one file of a corpus.
-
-    Parameters
-    ----------
-    name, part : str
-
-    Returns
-    -------
-    FileEntry
-
-    Raises
-    ------
-    UnknownNameError
-        No such corpus, or no such part of it.
-
-    Examples
-    --------
-    >>> file_entry("multiwoz22", "test/001").path
-    'data/MultiWOZ_2.2/test/dialogues_001.json'
-    """
+    """Return one file of a corpus."""
     files = corpus_entry(name).files
     if part not in files:
         raise UnknownNameError(f"part of {name}", part, files)
@@ -98,26 +59,7 @@ def file_entry(name: str, part: str) -> FileEntry:
 
 
 def split_parts(name: str, split: str) -> tuple[str, ...]:
-    """Return the parts that hold the dialogues of a split, in reading order.
-
-    Parameters
-    ----------
-    name, split : str
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    UnknownNameError
-        The corpus has no such split.
-
-    Examples
-    --------
-    >>> split_parts("multiwoz22", "val")
-    ('dev/001', 'dev/002')
-    """
+    """Return the parts that hold the dialogues of a split, in reading order."""
     entry = corpus_entry(name)
     split = SPLITS.get(split, split)
     if split not in entry.splits:
@@ -126,32 +68,7 @@ def split_parts(name: str, split: str) -> tuple[str, ...]:
 
 
 def split_files(name: str, split: str, home: str | os.PathLike[str] | None = None) -> dict[str, Path]:
-    """Return the files of a split that is here, by part.
-
-    Parameters
-    ----------
-    name, split : str
-    home : path-like, optional
-        As `data_home` takes it.
-
-    Returns
-    -------
-    dict of str to pathlib.Path
-
-    Raises
-    ------
-    UnknownNameError
-        No such corpus or split.
-    DataFileError
-        A file is missing; the message names ``dialogeval fetch``.
-
-    Examples
-    --------
-    >>> split_files("crosswoz", "test", "nowhere")
-    Traceback (most recent call last):
-    ...
-    dialogeval.exceptions.DataFileError: nowhere/crosswoz/test.json.zip: corpus crosswoz is not here (split test); ...
-    """
+    """Return the files of a split that is here, by part."""
     found = {part: local_file(name, part, home) for part in split_parts(name, split)}
     for path in found.values():
         if not path.exists():
@@ -199,59 +116,14 @@ def data_home(path: str | os.PathLike[str] | None = None) -> Path:
 
 
 def local_file(name: str, part: str, home: str | os.PathLike[str] | None = None) -> Path:
-    """Return where a file lies or would lie; whether it exists is not looked at.
-
-    Parameters
-    ----------
-    name, part : str
-        As in the catalog.
-    home : path-like, optional
-        As `data_home` takes it; sample files come with the project whatever the home.
-
-    Returns
-    -------
-    pathlib.Path
-
-    Raises
-    ------
-    UnknownNameError
-        No such corpus or part.
-    DataFileError
-        A sample corpus, and the installation lacks the sample data.
-
-    Examples
-    --------
-    >>> local_file("crosswoz", "test", "home").as_posix()
-    'home/crosswoz/test.json.zip'
-    """
+    """Return where a file lies or would lie; whether it exists is not looked at."""
     file = file_entry(name, part)
     base = resource_dir("data") if name.startswith(_SAMPLE) else data_home(home)
     return base / file.local
 
 
 def file_url(file: FileEntry, base: str = CONTENT_URL) -> str:
-    """Return the address of a file's content at its commit.
-
-    Parameters
-    ----------
-    file : FileEntry
-    base : str
-        Server to use instead of GitHub's, such as a mirror with the same layout.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    UsageError
-        A sample file: it comes with the project and is nowhere to be downloaded.
-
-    Examples
-    --------
-    >>> file_url(file_entry("crosswoz", "test"), "http://mirror")
-    'http://mirror/thu-coai/ConvLab-2/b014b81fcb1ff74f54681917eee39c14c87af3e5/data/crosswoz/test.json.zip'
-    """
+    """Return the address of a file's content at its commit."""
     if not file.repository:
         raise UsageError(
             f"{file.corpus} comes with dialogeval and has no address", mend="load it by its name"

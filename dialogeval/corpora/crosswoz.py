@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..exceptions import CorpusError, UnknownNameError, show
-from ..tables import Corpus, Source, canonical_id, table
-from .utterances import tables_of
+from dialogeval.corpora.utterances import tables_of
+from dialogeval.exceptions import CorpusError, UnknownNameError, show
+from dialogeval.tables import Corpus, Source, canonical_id, table
 
 __all__ = ["GOLDS", "looks_like", "read"]
 
@@ -30,13 +30,7 @@ _TYPES = {
 
 
 def looks_like(raw: Any) -> bool:
-    """Tell whether parsed JSON is in this format.
-
-    Examples
-    --------
-    >>> looks_like({"7": {"messages": []}})
-    True
-    """
+    """Tell whether parsed JSON is in this format."""
     # Any dialogue will do: one that lacks its messages is then refused by name.
     return isinstance(raw, dict) and any(isinstance(d, dict) and "messages" in d for d in raw.values())
 
@@ -52,40 +46,7 @@ def read(
     file: str | os.PathLike[str] = "",
     gold: str = "sys_state_init",
 ) -> Corpus:
-    """Turn parsed CrossWOZ JSON into tables.
-
-    Parameters
-    ----------
-    raw : dict
-        {dialogue id: {"messages": [...], ...}}; not changed.
-    name, version, split, language : str
-        Recorded in the corpus; the language also tells how the name slot is called.
-    source : Source, optional
-    file : path-like
-        For messages.
-    gold : {"sys_state_init", "sys_state"}
-        Which state of the system message is taken as gold. Published work uses the first.
-
-    Returns
-    -------
-    Corpus
-        ``alternatives`` holds the offered names that DSTC9 accepts where the name slot is empty,
-        ``corrections`` the names of the organisers' corrected gold.
-
-    Raises
-    ------
-    CorpusError
-        With file, dialogue and turn, where the content does not follow the format.
-
-    Examples
-    --------
-    >>> state = {"Hotel": {"name": "", "price": "low", "selectedResults": ["Inn"]}}
-    >>> messages = [{"role": "usr", "content": "hi", "dialog_act": []},
-    ...             {"role": "sys", "content": "Inn", "dialog_act": [], "sys_state_init": state, "sys_state": state}]
-    >>> corpus = read({"7": {"messages": messages}}, name="toy")
-    >>> corpus.states.values.tolist(), corpus.alternatives.values.tolist()
-    ([['7', 0, 'Hotel', 'price', 'low']], [['7', 0, 'Hotel', 'name', 'Inn']])
-    """
+    """Turn parsed CrossWOZ JSON into tables."""
     if gold not in GOLDS:
         raise UnknownNameError("gold state", gold, GOLDS)
     if not isinstance(raw, dict) or not raw:

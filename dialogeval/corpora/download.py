@@ -17,9 +17,10 @@ from typing import Any
 
 import pandas as pd
 
-from ..exceptions import FetchError, UnknownNameError, UsageError
-from ..writing import move_whole, part_beside
-from .catalog import CONTENT_URL, FileEntry, corpus_entry, data_home, file_url, local_file
+from dialogeval.corpora.catalog import CONTENT_URL, corpus_entry, data_home, file_url, local_file
+from dialogeval.corpora.entries import FileEntry
+from dialogeval.exceptions import FetchError, UnknownNameError, UsageError
+from dialogeval.writing import move_whole, part_beside
 
 __all__ = ["fetch", "git_blob_id", "is_intact"]
 
@@ -90,30 +91,7 @@ def fetch(
 
 
 def is_intact(file: FileEntry, path: str | os.PathLike[str]) -> bool:
-    """Tell whether a file's content is that of the catalog.
-
-    Parameters
-    ----------
-    file : FileEntry
-        Compared by SHA-256 where known, else by git blob id; anything passes if neither is known.
-    path : path-like
-
-    Returns
-    -------
-    bool
-        False also when the file does not exist.
-
-    Raises
-    ------
-    OSError
-        The file exists and cannot be read.
-
-    Examples
-    --------
-    >>> from .catalog import file_entry
-    >>> is_intact(file_entry("crosswoz", "test"), "nowhere.zip")
-    False
-    """
+    """Tell whether a file's content is that of the catalog."""
     path = Path(path)
     if not path.is_file() or (file.bytes and path.stat().st_size != file.bytes):
         return False
@@ -124,24 +102,7 @@ def is_intact(file: FileEntry, path: str | os.PathLike[str]) -> bool:
 
 
 def git_blob_id(path: str | os.PathLike[str]) -> str:
-    """Return the id under which git stores a file's content.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    str
-        40 hexadecimal digits: SHA-1 of ``blob``, the length and the content.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> f = pathlib.Path(tempfile.mkdtemp(), "a.txt"); _ = f.write_bytes(b"hello\\n")
-    >>> git_blob_id(f)
-    'ce013625030ba8dba906f756967f9e9ca394464a'
-    """
+    """Return the id under which git stores a file's content."""
     path = Path(path)
     digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
     with path.open("rb") as stream:

@@ -13,8 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ..exceptions import DataFileError
-from ..files import parse_json, read_bytes
+from dialogeval.exceptions import DataFileError
+from dialogeval.files import read_bytes
+from dialogeval.strict_json import parse_json
 
 __all__ = ["CorpusEntry", "FileEntry", "catalog"]
 
@@ -23,29 +24,7 @@ _CATALOG = Path(__file__).resolve().parent.parent / "data" / "catalog.json"
 
 @dataclass(frozen=True)
 class FileEntry:
-    """One file of a corpus.
-
-    Parameters
-    ----------
-    corpus, part : str
-        Name of the corpus, and of the file within it (``test``, ``db/hotel``, ``train/001``).
-    local : str
-        Path below the data home, with ``/``.
-    split : str
-        Split whose dialogues it holds; empty for ontologies, databases and the like.
-    repository, commit, path, licence : str
-        Where it is published, and under what; the first three are empty for sample files, which
-        come with the project.
-    git_blob_sha1, sha256 : str
-        Checksums; empty where unknown.
-    bytes : int
-        Size; 0 where unknown.
-
-    Examples
-    --------
-    >>> catalog()["crosswoz_en"].files["test"].local
-    'crosswoz_en/test.json.zip'
-    """
+    """One file of a corpus."""
 
     corpus: str
     part: str
@@ -62,29 +41,7 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class CorpusEntry:
-    """One corpus of the catalog.
-
-    Parameters
-    ----------
-    name, title, language, version, licence : str
-    family : {"multiwoz", "crosswoz", "schema_guided", "unified", "predictions"}
-        The reader that its files need.
-    citation, reference : str
-        Key and full text of what to cite.
-    splits : tuple of str
-    published : mapping of str to mapping
-        By split, the counts that its authors published: ``dialogues``, and ``utterances`` where known.
-    note : str
-        What a reader of the counts should know.
-    files : mapping of str to FileEntry
-        By part.
-
-    Examples
-    --------
-    >>> entry = catalog()["multiwoz21"]
-    >>> entry.published["test"]["dialogues"], entry.splits
-    (1000, ('train', 'val', 'test'))
-    """
+    """One corpus of the catalog."""
 
     name: str
     title: str

@@ -15,10 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import CorpusError, DataFileError, UnknownNameError, UsageError, show
-from ..files import collection_paused, parse_json, raw_bytes, read_bytes, unpack, zip_members
-from ..tables import Corpus, Source
-from . import catalog, crosswoz, multiwoz, schema_guided, unified
+from dialogeval.corpora import catalog, crosswoz, multiwoz, schema_guided, unified
+from dialogeval.exceptions import CorpusError, DataFileError, UnknownNameError, UsageError, show
+from dialogeval.files import collection_paused, raw_bytes, read_bytes, unpack, zip_members
+from dialogeval.strict_json import parse_json
+from dialogeval.tables import Corpus, Source
 
 __all__ = ["load_corpus"]
 

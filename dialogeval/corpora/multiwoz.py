@@ -13,9 +13,9 @@ from collections import Counter
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..exceptions import CorpusError, show
-from ..tables import Corpus, Source, canonical_id, table
-from .utterances import JOINED, NO_ANNOTATION, notes_of, tables_of
+from dialogeval.corpora.utterances import JOINED, NO_ANNOTATION, notes_of, tables_of
+from dialogeval.exceptions import CorpusError, show
+from dialogeval.tables import Corpus, Source, canonical_id, table
 
 __all__ = ["looks_like", "read", "read_ontology"]
 
@@ -24,13 +24,7 @@ ABSENT = frozenset({"", "not mentioned", "未提及"})
 
 
 def looks_like(raw: Any) -> bool:
-    """Tell whether parsed JSON is in this format.
-
-    Examples
-    --------
-    >>> looks_like({"SNG01": {"log": []}})
-    True
-    """
+    """Tell whether parsed JSON is in this format."""
     # Any dialogue will do: one that lacks its log is then refused by name.
     return isinstance(raw, dict) and any(isinstance(d, dict) and "log" in d for d in raw.values())
 
@@ -45,34 +39,7 @@ def read(
     source: Source | None = None,
     file: str | os.PathLike[str] = "",
 ) -> Corpus:
-    """Turn parsed legacy MultiWOZ JSON into tables.
-
-    Parameters
-    ----------
-    raw : dict
-        {dialogue id: {"log": [...], "goal": {...}}}; not changed.
-    name, version, split, language : str
-        Recorded in the corpus; ``language="zh"`` keeps slot names as they stand.
-    source : Source, optional
-    file : path-like
-        For messages.
-
-    Returns
-    -------
-    Corpus
-
-    Raises
-    ------
-    CorpusError
-        With file, dialogue and turn, where the content does not follow the format.
-
-    Examples
-    --------
-    >>> state = {"hotel": {"semi": {"area": "north", "name": ""}, "book": {"booked": [], "day": ""}}}
-    >>> log = [{"text": "a hotel", "metadata": {}}, {"text": "ok", "metadata": state}]
-    >>> read({"SNG1.json": {"goal": {}, "log": log}}, name="toy").states.values.tolist()
-    [['sng1', 0, 'hotel', 'area', 'north']]
-    """
+    """Turn parsed legacy MultiWOZ JSON into tables."""
     rows: dict[str, list[tuple]] = {
         k: [] for k in ("dialogues", "turns", "states", "goals", "acts", "spans", "bookings")
     }
@@ -283,29 +250,7 @@ def _diagnose(dialogue: Any, original: str, file: str | os.PathLike[str], error:
 
 
 def read_ontology(raw: Any, file: str | os.PathLike[str] = "") -> Any:
-    """Turn a MultiWOZ or CrossWOZ ontology file into the table (domain, slot, value).
-
-    Parameters
-    ----------
-    raw : dict
-        {"hotel-semi-area": [values]}, {"餐厅-预订人数": [values]} or {"Hotel-name": [values]}.
-    file : path-like
-        For messages.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns domain, slot, value; slots named as in the states of the same corpus.
-
-    Raises
-    ------
-    CorpusError
-
-    Examples
-    --------
-    >>> read_ontology({"hotel-book-day": ["friday"]}).values.tolist()
-    [['hotel', 'bookday', 'friday']]
-    """
+    """Turn a MultiWOZ or CrossWOZ ontology file into the table (domain, slot, value)."""
     if not isinstance(raw, dict):
         raise CorpusError("", file=file, expected='an object {"domain-slot": [values]}', got=show(raw))
     rows = []

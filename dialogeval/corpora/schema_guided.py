@@ -16,9 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..exceptions import CorpusError, show
-from ..tables import Corpus, Source, canonical_id, table
-from .utterances import (
+from dialogeval.corpora.utterances import (
     ABSENT,
     COPIED,
     NO_ACTS,
@@ -29,6 +27,8 @@ from .utterances import (
     notes_of,
     turns_of,
 )
+from dialogeval.exceptions import CorpusError, show
+from dialogeval.tables import Corpus, Source, canonical_id, table
 
 __all__ = ["looks_like", "read", "read_schema"]
 
@@ -37,13 +37,7 @@ _LACKING = "turns that lack the frame of a service seen before; their states hol
 
 
 def looks_like(raw: Any) -> bool:
-    """Tell whether parsed JSON is in this format.
-
-    Examples
-    --------
-    >>> looks_like([{"dialogue_id": "1_00000", "services": ["Hotels_1"], "turns": []}])
-    True
-    """
+    """Tell whether parsed JSON is in this format."""
     return isinstance(raw, list) and bool(raw) and all(isinstance(d, dict) and "services" in d for d in raw)
 
 
@@ -59,46 +53,7 @@ def read(
     schema: list[dict[str, Any]] | None = None,
     dialog_acts: dict[str, Any] | None = None,
 ) -> Corpus:
-    """Turn parsed schema-guided JSON into tables.
-
-    Parameters
-    ----------
-    raw : list of dict
-        Dialogues with ``dialogue_id``, ``services`` and ``turns``; not changed.
-    name, version, split, language : str
-        Recorded in the corpus.
-    source : Source, optional
-    file : path-like
-        For messages.
-    schema : list of dict, optional
-        Services with their slots: gives the ontology, the layouts and which slots are categorical.
-        Without it the layouts know the slots which occur in states.
-    dialog_acts : dict, optional
-        {dialogue id: {utterance number: {"dialog_act", "span_info"}}} of MultiWOZ 2.2; acts and
-        spans then come from here, else from the ``actions`` and ``slots`` of the frames.
-
-    Returns
-    -------
-    Corpus
-        ``dialogues.type`` names the services, joined with ``+``. A turn's layout is that of the
-        services which have a state in it; layout 0 is that of all services. Where a service that was
-        seen before has no state later on, as in SGD, ``cautions`` say that states are not cumulative. Spans count white-space tokens,
-        the last one included.
-
-    Raises
-    ------
-    CorpusError
-        With file, dialogue and turn, where the content does not follow the format.
-
-    Examples
-    --------
-    >>> state = {"slot_values": {"hotel-area": ["north", "the north"]}}
-    >>> user = {"speaker": "USER", "utterance": "up north", "frames": [{"service": "hotel", "state": state}]}
-    >>> system = {"speaker": "SYSTEM", "utterance": "ok", "frames": []}
-    >>> corpus = read([{"dialogue_id": "A.json", "services": ["hotel"], "turns": [user, system]}], name="toy")
-    >>> corpus.states.values.tolist(), corpus.alternatives["value"].tolist()
-    ([['a', 0, 'hotel', 'area', 'north']], ['the north'])
-    """
+    """Turn parsed schema-guided JSON into tables."""
     kinds = ("dialogues", "turns", "states", "alternatives", "acts", "spans")
     rows: dict[str, list[tuple]] = {k: [] for k in kinds}
     counts: Counter[str] = Counter()
@@ -329,17 +284,7 @@ def _index_acts(dialog_acts: Any, file: str | os.PathLike[str]) -> dict[str, dic
 
 
 def read_schema(schema: Any, file: str | os.PathLike[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return ontology (listed values only) and every slot of a schema with its kind.
-
-    A slot that does not say whether it is categorical is so if it lists values.
-
-    Examples
-    --------
-    >>> slots = [{"name": "hotel-area", "possible_values": ["north"]}, {"name": "hotel-name"}]
-    >>> ontology, kinds = read_schema([{"service_name": "hotel", "slots": slots}], "schema.json")
-    >>> ontology["value"].tolist(), kinds[["slot", "kind"]].values.tolist()
-    (['north'], [['area', 'categorical'], ['name', 'free']])
-    """
+    """Return ontology (listed values only) and every slot of a schema with its kind."""
     values: list[tuple] = []
     slots: list[tuple] = []
     try:

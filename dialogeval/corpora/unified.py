@@ -16,9 +16,18 @@ from typing import Any
 
 import pandas as pd
 
-from ..exceptions import CorpusError, UnknownNameError, show
-from ..tables import Corpus, Source, table
-from .utterances import ABSENT, BARE_DOMAINS, NO_STATE, UNANSWERED, add_span, dialogues_of, notes_of, turns_of
+from dialogeval.corpora.utterances import (
+    ABSENT,
+    BARE_DOMAINS,
+    NO_STATE,
+    UNANSWERED,
+    add_span,
+    dialogues_of,
+    notes_of,
+    turns_of,
+)
+from dialogeval.exceptions import CorpusError, UnknownNameError, show
+from dialogeval.tables import Corpus, Source, table
 
 __all__ = ["looks_like", "read"]
 
@@ -26,13 +35,7 @@ _ACT_KINDS = ("categorical", "non-categorical", "binary")
 
 
 def looks_like(raw: Any) -> bool:
-    """Tell whether parsed JSON is in this format.
-
-    Examples
-    --------
-    >>> looks_like([{"dialogue_id": "toy-test-0", "data_split": "test", "turns": []}])
-    True
-    """
+    """Tell whether parsed JSON is in this format."""
     return isinstance(raw, list) and bool(raw) and all(isinstance(d, dict) and "data_split" in d for d in raw)
 
 
@@ -47,43 +50,7 @@ def read(
     file: str | os.PathLike[str] = "",
     ontology: dict[str, Any] | None = None,
 ) -> Corpus:
-    """Turn parsed unified JSON into tables.
-
-    Parameters
-    ----------
-    raw : list of dict
-        Dialogues; not changed.
-    name, version, split, language : str
-        Recorded in the corpus. Only dialogues of the split are kept (``val`` is the format's
-        ``validation``), of all splits with ``"all"``.
-    source : Source, optional
-    file : path-like
-        For messages.
-    ontology : dict, optional
-        The content of ``ontology.json``.
-
-    Returns
-    -------
-    Corpus
-        ``dialogues.original_id`` is the id in the corpus that the dialogues were made from, where
-        given; ``dialogues.type`` names the domains, joined with ``+``. Spans count white-space
-        tokens, the last one included. Goals on booking slots (``book day``) are of kind ``book``.
-
-    Raises
-    ------
-    UnknownNameError
-        No dialogue is of that split.
-    CorpusError
-        With file, dialogue and turn, where the content does not follow the format.
-
-    Examples
-    --------
-    >>> user = {"speaker": "user", "utterance": "up north", "state": {"hotel": {"area": "north", "name": ""}}}
-    >>> system = {"speaker": "system", "utterance": "ok"}
-    >>> raw = [{"dialogue_id": "toy-test-0", "data_split": "test", "turns": [user, system]}]
-    >>> read(raw, name="toy", split="test").states.values.tolist()
-    [['toy-test-0', 0, 'hotel', 'area', 'north']]
-    """
+    """Turn parsed unified JSON into tables."""
     kinds = ("dialogues", "turns", "states", "goals", "acts", "spans", "bookings")
     rows: dict[str, list[tuple]] = {k: [] for k in kinds}
     counts: Counter[str] = Counter()

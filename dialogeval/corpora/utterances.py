@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..exceptions import CorpusError, show
-from ..tables import COLUMNS, INTEGERS, canonical_id, table
+from dialogeval.exceptions import CorpusError, show
+from dialogeval.tables import COLUMNS, INTEGERS, canonical_id, table
 
 __all__ = [
     "ABSENT",
@@ -56,28 +56,7 @@ CAUTIONS = {
 
 
 def dialogues_of(raw: Any, file: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield (canonical id, id as it stands, dialogue), checking the outermost structure.
-
-    Parameters
-    ----------
-    raw : object
-        What the file held.
-    file : path-like
-
-    Yields
-    ------
-    tuple of str, str and dict
-
-    Raises
-    ------
-    CorpusError
-        Not a list of objects with ids, or an id twice.
-
-    Examples
-    --------
-    >>> [key for key, _, _ in dialogues_of([{"dialogue_id": "A.json"}], "f")]
-    ['a']
-    """
+    """Yield (canonical id, id as it stands, dialogue), checking the outermost structure."""
     if not isinstance(raw, list) or not raw:
         raise CorpusError("", file=file, expected="a list of dialogues", got=show(raw))
     seen: dict[str, str] = {}
@@ -101,36 +80,7 @@ def turns_of(
     speakers: tuple[str, str],
     number_key: str,
 ) -> Iterator[tuple[int, dict[str, Any], dict[str, Any] | None]]:
-    """Yield (turn, user utterance, system utterance) of a dialogue whose speakers alternate.
-
-    Parameters
-    ----------
-    dialogue : dict
-        With ``turns``, a list of utterances.
-    original : str
-        Its id, for messages.
-    file : path-like
-    speakers : tuple of str
-        How the format names user and system.
-    number_key : str
-        Where an utterance has its number, if it has one.
-
-    Yields
-    ------
-    tuple of int, dict and (dict or None)
-        None after the user's last word, if the system leaves it unanswered.
-
-    Raises
-    ------
-    CorpusError
-        No utterances, one that is not an object with a text, the wrong speaker or number.
-
-    Examples
-    --------
-    >>> talk = [{"speaker": "user", "utterance": "hi"}]
-    >>> list(turns_of({"turns": talk}, "d", "f", ("user", "system"), "utt_idx"))
-    [(0, {'speaker': 'user', 'utterance': 'hi'}, None)]
-    """
+    """Yield (turn, user utterance, system utterance) of a dialogue whose speakers alternate."""
     utterances = dialogue.get("turns")
     if not isinstance(utterances, list) or not utterances:
         raise CorpusError(
@@ -158,29 +108,7 @@ def turns_of(
 
 
 def token_span(text: str, start: Any, end: Any) -> tuple[int, int, str] | None:
-    """Convert a span of characters into one of white-space tokens.
-
-    Parameters
-    ----------
-    text : str
-        The utterance.
-    start, end : int
-        First character, and the one after the last.
-
-    Returns
-    -------
-    tuple of int, int and str, or None
-        First and last token, both included, numbered from 0, and ``"whole"`` or ``"part"``: whether
-        the characters fill those tokens or stop within one, as before a full stop. None if the
-        numbers are no span of the text or hold white space only.
-
-    Examples
-    --------
-    >>> token_span("in the north .", 3, 12), token_span("to the north.", 7, 12)
-    ((1, 2, 'whole'), (2, 2, 'part'))
-    >>> token_span("short", 3, 12) is None
-    True
-    """
+    """Convert a span of characters into one of white-space tokens."""
     if start.__class__ is not int or end.__class__ is not int or not 0 <= start < end <= len(text):
         return None
     inside = text[start:end]
@@ -206,30 +134,7 @@ _PLAIN = {str, int, float, bool, type(None)}
 
 
 def tables_of(rows: Mapping[str, list[tuple]], file: str | os.PathLike[str]) -> dict[str, Any]:
-    """Turn the rows that a reader gathered into tables.
-
-    Parameters
-    ----------
-    rows : mapping of str to list of tuple
-        By name of the table.
-    file : path-like
-
-    Returns
-    -------
-    dict of str to pandas.DataFrame
-
-    Raises
-    ------
-    CorpusError
-        A list or an object where a text should stand, or no whole number where one should.
-
-    Examples
-    --------
-    >>> tables_of({"alternatives": [("d", 0, "Hotel", "name", ["Inn"])]}, "a.json")
-    Traceback (most recent call last):
-    ...
-    dialogeval.exceptions.CorpusError: a.json: dialogue d, turn 0: value of alternatives: expected a string, got a list ['Inn']
-    """
+    """Turn the rows that a reader gathered into tables."""
     for kind, lists in rows.items():
         for column in _UNCHECKED.get(kind, ()):
             place = COLUMNS[kind].index(column)
@@ -259,15 +164,7 @@ def _misfit(kind: str, column: str, row: tuple, file: str | os.PathLike[str]) ->
 
 
 def notes_of(counts: Counter[str]) -> dict[str, Any]:
-    """Return the notes and cautions of a corpus from what its reader counted.
-
-    Examples
-    --------
-    >>> notes_of(Counter({"spans left out": 1200}))
-    {'notes': ('1,200 spans left out',), 'cautions': {}}
-    >>> notes_of(Counter({NO_STATE: 2}))["cautions"]
-    {'state': ('2 user utterances without a state, taken as empty',)}
-    """
+    """Return the notes and cautions of a corpus from what its reader counted."""
     notes = {what: f"{count:,} {what}" for what, count in sorted(counts.items()) if count}
     cautions: dict[str, tuple[str, ...]] = {}
     for beginning, kind in CAUTIONS.items():
@@ -280,15 +177,7 @@ def notes_of(counts: Counter[str]) -> dict[str, Any]:
 def add_span(
     rows: dict[str, list[tuple]], counts: Counter[str], text: str, head: tuple, start: Any, end: Any
 ) -> None:
-    """Append a span, given in characters, to the rows; or count why it cannot be.
-
-    Examples
-    --------
-    >>> rows, counts = {"spans": []}, Counter()
-    >>> add_span(rows, counts, "go north", ("d", 0, "user", "hotel", "inform", "area", "north"), 3, 8)
-    >>> rows["spans"][0][-3:]
-    ('north', 1, 1)
-    """
+    """Append a span, given in characters, to the rows; or count why it cannot be."""
     found = token_span(text, start, end)
     if found is None:
         counts[OUTSIDE] += 1

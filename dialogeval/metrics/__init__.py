@@ -7,14 +7,13 @@ interval a matrix product, and a partial result of a cluster run a partial sum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-
-__all__ = ["Metric", "ratio"]
 
 #: Sums of count columns: floats for one score, equally long arrays for many resamples at once.
 Sums = Mapping[str, Any]
@@ -90,22 +89,26 @@ class Metric:
 
 
 def ratio(part: Any, whole: Any, empty: float = 0.0) -> Any:
-    """Divide, with a stated value where the denominator is 0; works on numbers and arrays.
-
-    Parameters
-    ----------
-    part, whole : float or ndarray
-    empty : float, default=0.0
-        Result where ``whole`` is 0.
-
-    Returns
-    -------
-    ndarray or float
-
-    Examples
-    --------
-    >>> float(ratio(1, 2)), float(ratio(1, 0))
-    (0.5, 0.0)
-    """
+    """Divide, with a stated value where the denominator is 0; works on numbers and arrays."""
     part, whole = np.asarray(part, dtype=float), np.asarray(whole, dtype=float)
     return np.divide(part, whole, out=np.full(np.broadcast(part, whole).shape, empty), where=whole != 0)[()]
+
+
+@dataclass(frozen=True)
+class TextPair:
+    """References and responses of the same turns, in the order of dialogue and turn."""
+
+    dialogue_id: Sequence[str]
+    turn: Sequence[int]
+    references: Sequence[str]
+    responses: Sequence[str]
+    tokenizer: str = "space"
+    order: Sequence[int] | None = None
+
+    @cached_property
+    def index(self) -> pd.MultiIndex:
+        """Index of turn-level counts."""
+        return pd.MultiIndex.from_arrays(
+            [pd.Series(self.dialogue_id, dtype="str"), np.asarray(self.turn, dtype="int64")],
+            names=["dialogue_id", "turn"],
+        )

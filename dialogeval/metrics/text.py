@@ -8,29 +8,314 @@ NLTK's ``corpus_bleu`` and sacreBLEU's corpus score to the last digit, the sente
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..exceptions import UnknownNameError, UsageError, show
-from . import Metric, Sums, ratio
-from .diversity import DIVERSITY_METRICS
-from .ngrams import MAX_ORDER, count_segments, distinct_segments
-from .pairs import TextPair
-from .tokens import check_texts, same_length
+from dialogeval.exceptions import PredictionError, UnknownNameError, UsageError, show
+from dialogeval.metrics import Metric, Sums, TextPair, ratio
 
-__all__ = [
-    "TEXT_METRICS",
-    "bleu",
-    "bleu_counts",
-    "sacrebleu_counts",
-    "sacrebleu_score",
-    "sacrebleu_signature",
-    "sentence_bleu_mean",
+#: Names of the tokenisations; all but ``space`` are sacreBLEU's own.
+TOKENIZERS = ("space", "13a", "zh", "char")
+
+
+def check_texts(name: str, texts: Iterable[Any]) -> list[str]:
+    """Check one side of a plain-list call and return it as a list of strings."""
+    if isinstance(texts, (str, bytes, dict)) or not hasattr(texts, "__iter__"):
+        mend = "put it in a list" if isinstance(texts, str) else None
+        raise UsageError(name, expected="a list of strings", got=show(texts), mend=mend)
+    items = list(texts)
+    # One pass in C over the types; which item is wrong is looked for only if one is.
+    if set(map(type, items)) - {str}:
+        for i, item in enumerate(items):
+            if not isinstance(item, str):
+                tokens = isinstance(item, (list, tuple)) and all(isinstance(t, str) for t in item)
+                mend = "join the tokens with spaces" if tokens else None
+                raise PredictionError(f"{name}, item {i}", expected="a string", got=show(item), mend=mend)
+    return items
+
+
+def same_length(responses: Sequence[Any], references: Sequence[Any], what: str = "turn") -> None:
+    """Refuse two sides of different length."""
+    if len(responses) != len(references):
+        raise UsageError(
+            "responses and references differ in length",
+            expected=f"one response and one reference a {what}",
+            got=f"{len(responses)} and {len(references)}",
+        )
+
+
+def splitter(name: str) -> Callable[[str], list[str]]:
+    """Return the function that splits a text into tokens."""
+    if name not in TOKENIZERS:
+        raise UnknownNameError("tokenizer", name, TOKENIZERS)
+    if name == "space":
+        return str.split
+    return _sacrebleu_splitter(name)
+
+
+def encode(texts: Iterable[str], tokenizer: str = "space") -> tuple[np.ndarray, np.ndarray]:
+    """Code the tokens of texts as integers."""
+    split = splitter(tokenizer)
+    lengths: list[int] = []
+    vocabulary: defaultdict[str, int] = defaultdict(count().__next__)
+
+    def token_lists() -> Iterator[list[str]]:
+        for text in texts:
+            tokens = split(text)
+            lengths.append(len(tokens))
+            yield tokens
+
+    codes = np.fromiter(map(vocabulary.__getitem__, chain.from_iterable(token_lists())), dtype=np.int64)
+    return codes, np.array(lengths, dtype=np.int64)
+
+
+@cache
+def _sacrebleu_splitter(name: str) -> Callable[[str], list[str]]:
+    """One tokeniser a process: it remembers its texts, so references are tokenised once for all systems."""
+    from sacrebleu.metrics import BLEU
+
+    tokenize = BLEU(tokenize=name).tokenizer
+    # sacreBLEU strips the end of a segment before it tokenises; 13a is sensitive to a last newline.
+    return lambda text: tokenize(text.rstrip()).split()
+
+
+#: Longest n-gram that is counted.
+MAX_ORDER = 4
+
+#: Segments counted at a time: bounds memory, and the hash tables of a block fit into cache.
+_BLOCK = 2_000
+
+
+def distinct_segments(
+    responses: Sequence[str], references: Sequence[str]
+) -> tuple[list[str], list[str], np.ndarray]:
+    """Keep each (response, reference) once, because equal pairs have equal counts."""
+    numbers: dict[tuple[str, str], int] = {}
+    inverse = [numbers.setdefault(pair, len(numbers)) for pair in zip(responses, references, strict=True)]
+    return [r for r, _ in numbers], [g for _, g in numbers], np.array(inverse, dtype=np.int64)
+
+
+def count_segments(
+    responses: Sequence[str], references: Sequence[str], tokenizer: str = "space"
+) -> dict[str, np.ndarray]:
+    """Count lengths and clipped n-gram matches of every segment, orders 1 to 4."""
+    blocks = [
+        _count_block(responses[i : i + _BLOCK], references[i : i + _BLOCK], tokenizer)
+        for i in range(0, max(len(responses), 1), _BLOCK)
+    ]
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def ngram_codes(codes: np.ndarray, lengths: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Code the n-grams of texts as integers; none crosses the end of its text."""
+    text = np.repeat(np.arange(len(lengths)), lengths)
+    at = np.arange(len(codes))
+    grams = codes
+    for _ in range(n - 1):
+        inside = np.flatnonzero((at[1:] == at[:-1] + 1) & (text[1:] == text[:-1]))
+        grams = _join(grams[inside], grams[inside + 1])
+        at, text = at[inside], text[inside]
+    return grams, text
+
+
+def _count_block(
+    responses: Sequence[str], references: Sequence[str], tokenizer: str
+) -> dict[str, np.ndarray]:
+    """Count one block of segments (see `count_segments`)."""
+    n = len(responses)
+    codes, lengths = encode([*responses, *references], tokenizer)
+    # One text a side of a segment: the responses are texts 0..n-1, the references n..2n-1.
+    text = np.repeat(np.arange(2 * n), lengths)
+    at = np.arange(len(codes))
+    # Coded within its segment from the start: n-grams of different segments are never the same.
+    grams = _join(text % max(n, 1), codes)
+    match = np.zeros((n, MAX_ORDER), dtype=np.int64)
+    for order in range(MAX_ORDER):
+        if order:
+            # Only where both shorter n-grams stand on both sides can the longer one match.
+            inside = np.flatnonzero((at[1:] == at[:-1] + 1) & (text[1:] == text[:-1]))
+            grams = _join(grams[inside], grams[inside + 1])
+            at, text = at[inside], text[inside]
+        size = int(grams.max()) + 1 if len(grams) else 0
+        is_response = text < n
+        in_response = np.bincount(grams[is_response], minlength=size)
+        clipped = np.minimum(in_response, np.bincount(grams[~is_response], minlength=size))
+        segment = np.empty(size, dtype=np.int64)
+        segment[grams] = text % max(n, 1)
+        match[:, order] = np.bincount(segment, weights=clipped, minlength=n)
+        alive = np.flatnonzero(clipped[grams])
+        at, text, grams = at[alive], text[alive], grams[alive]
+    total = np.maximum(lengths[:n, None] - np.arange(MAX_ORDER), 0)
+    sides = {"response_length": lengths[:n], "reference_length": lengths[n:]}
+    return {**sides, "match": match, "total": total}
+
+
+def _join(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Give each distinct pair of codes a code of its own, numbered from 0."""
+    # Codes are below the number of tokens, so the product stays far below 2**63.
+    width = int(second.max()) + 1 if len(second) else 1
+    return pd.factorize(first * width + second)[0].astype(np.int64, copy=False)
+
+
+_OWN = "_own"
+_LEVELS = ("ngram", "token")
+
+
+def distinct_n(responses: Sequence[str], n: int, per: str = "ngram", tokenizer: str = "space") -> float:
+    """Share of distinct n-grams in the generated text; n-grams never cross an utterance.
+
+    Parameters
+    ----------
+    responses : sequence of str
+    n : int
+        From 1.
+    per : {"ngram", "token"}, default="ngram"
+        The denominator: all n-grams, or all tokens as on the evaluation card.
+    tokenizer : {"space", "13a", "zh", "char"}, default="space"
+
+    Returns
+    -------
+    float
+        Per cent; 0 for text without n-grams.
+
+    Raises
+    ------
+    UsageError, PredictionError
+        ``n`` or ``per`` is not one of those; no list of strings.
+
+    Notes
+    -----
+    Li et al. 2016, "A diversity-promoting objective function for neural conversation models".
+
+    Examples
+    --------
+    >>> distinct_n(["a b a b", "a b"], 2)
+    50.0
+    >>> round(distinct_n(["a b a b", "a b"], 2, per="token"), 2)
+    33.33
+    """
+    if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
+        raise UsageError("n", expected="a whole number from 1", got=show(n))
+    if per not in _LEVELS:
+        raise UnknownNameError("denominator", per, _LEVELS)
+    codes, lengths = encode(check_texts("responses", responses), tokenizer)
+    grams, _ = ngram_codes(codes, lengths, n)
+    return float(100 * ratio(len(pd.unique(grams)), len(grams) if per == "ngram" else len(codes)))
+
+
+def distinct_utterances(responses: Sequence[str]) -> float:
+    """Share of distinct utterances among the generated ones, compared as they are.
+
+    Parameters
+    ----------
+    responses : sequence of str
+
+    Returns
+    -------
+    float
+        Per cent; 0 for no utterance.
+
+    Raises
+    ------
+    UsageError, PredictionError
+        No list of strings.
+
+    Examples
+    --------
+    >>> distinct_utterances(["hello", "bye", "bye", "bye"])
+    50.0
+    """
+    texts = check_texts("responses", responses)
+    return float(100 * ratio(len(set(texts)), len(texts)))
+
+
+def distinct_counts(pair: TextPair) -> pd.DataFrame:
+    """Count n-grams, utterances and their types by dialogue."""
+    dialogue, ids = pd.factorize(pd.Series(pair.dialogue_id, dtype="str"))
+    texts = list(pair.responses)
+    # A text said twice is split once: real systems repeat themselves a lot.
+    utterances, distinct = pd.factorize(np.array(texts, dtype=object))
+    codes, lengths = spread(utterances, *encode(list(distinct), pair.tokenizer))
+    columns: dict[str, np.ndarray] = {}
+    for n in (1, 2):
+        grams, text = ngram_codes(codes, lengths, n)
+        columns |= count_types(f"distinct_{n}", grams, dialogue[text], len(ids))
+    columns |= count_types("distinct_utterances", utterances, dialogue, len(ids))
+    return pd.DataFrame(columns, index=pd.Index(ids, dtype="str", name="dialogue_id"))
+
+
+def delete_one_sums(counts: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Sum every column without one dialogue, for each dialogue in turn: what a jackknife needs."""
+    names = list(map(str, counts.columns))
+    lost = {c: c + _OWN if c + _OWN in names else c for c in names if not c.endswith(_OWN)}
+    return {c: counts[c].sum() - counts[own].to_numpy() for c, own in lost.items()}
+
+
+# Helpers ------------------------------------------------------------------------------------------
+
+
+def spread(inverse: np.ndarray, codes: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Repeat the tokens of distinct texts for every text that equals one of them."""
+    starts = np.cumsum(lengths) - lengths
+    repeated = lengths[inverse]
+    begins = np.cumsum(repeated) - repeated
+    at = np.arange(repeated.sum()) + np.repeat(starts[inverse] - begins, repeated)
+    return codes[at], repeated
+
+
+def count_types(
+    name: str, items: np.ndarray, dialogue: np.ndarray, n_dialogues: int
+) -> dict[str, np.ndarray]:
+    """Count items, first occurrences of types and types of its own, by dialogue."""
+    width = max(n_dialogues, 1)
+    seen = pd.unique(items.astype(np.int64) * width + dialogue)
+    types, owners = seen // width, seen % width
+    own = np.bincount(types)[types] == 1
+    # pd.unique keeps the order of appearance, so the first mention of a type is its first dialogue.
+    first = ~pd.Series(types).duplicated().to_numpy()
+    return {
+        f"{name}_total": np.bincount(dialogue, minlength=n_dialogues),
+        f"{name}_types": np.bincount(owners[first], minlength=n_dialogues),
+        f"{name}_types{_OWN}": np.bincount(owners[own], minlength=n_dialogues),
+    }
+
+
+def _share(types: str, total: str, sums: Sums) -> Any:
+    return 100 * ratio(sums[types], sums[total])
+
+
+def _diversity_metric(key: str, label: str, types: str, total: str, source: str) -> Metric:
+    return Metric(
+        key=key,
+        label=label,
+        counts=distinct_counts,
+        value=partial(_share, types, total),
+        unit="per cent",
+        better="higher",
+        source=source,
+        resample="jackknife",
+        task="text",
+        additive=False,
+    )
+
+
+_CARD = "evaluation card MultiWOZ generation (Lai et al. 2019)"
+_ROWS = [
+    ("distinct_1", "D-1", "distinct_1_types", "distinct_1_total", "Li et al. 2016"),
+    ("distinct_2", "D-2", "distinct_2_types", "distinct_2_total", "Li et al. 2016"),
+    ("distinct_2_per_token", "D-2 (per token)", "distinct_2_types", "distinct_1_total", _CARD),
+    ("distinct_utterances", "D-U", "distinct_utterances_types", "distinct_utterances_total", _CARD),
 ]
+
+#: The diversity metrics by key; their intervals are delete-one-dialogue jackknives.
+DIVERSITY_METRICS: dict[str, Metric] = {row[0]: _diversity_metric(*row) for row in _ROWS}
+
 
 _ORDERS = range(1, MAX_ORDER + 1)
 #: What NLTK adds to a numerator of 0 under ``SmoothingFunction().method1``.
@@ -114,54 +399,13 @@ def sentence_bleu_mean(
 
 
 def sacrebleu_score(responses: Sequence[str], references: Sequence[str], tokenizer: str = "13a") -> float:
-    """sacreBLEU's corpus score with its default settings.
-
-    Parameters
-    ----------
-    responses, references : sequence of str, length n
-    tokenizer : {"13a", "space", "zh", "char"}, default="13a"
-        ``space`` is what sacreBLEU calls ``none``.
-
-    Returns
-    -------
-    float
-        Per cent; equal to ``sacrebleu.corpus_bleu(responses, [references]).score``.
-
-    Raises
-    ------
-    UsageError, PredictionError
-        As `bleu`.
-
-    Notes
-    -----
-    Post 2018, "A call for clarity in reporting BLEU scores", WMT.
-
-    Examples
-    --------
-    >>> round(sacrebleu_score(["the hotel is in the AREA."], ["the hotel is in AREA."]), 2)
-    48.89
-    """
+    """sacreBLEU's corpus score with its default settings."""
     pair = _pair(responses, references, tokenizer)
     return float(_sacrebleu_value(_sums(_sacrebleu_frame(pair, tokenizer))))
 
 
 def sacrebleu_signature(tokenizer: str = "space") -> str:
-    """Return the signature that sacreBLEU prints for the score `sacrebleu` of a pair.
-
-    Parameters
-    ----------
-    tokenizer : str, default="space"
-        Tokenisation of the pair, see `sacrebleu_counts`.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> sacrebleu_signature()
-    'nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:...'
-    """
+    """Return the signature that sacreBLEU prints for the score `sacrebleu` of a pair."""
     from sacrebleu.metrics import BLEU
 
     metric = BLEU(tokenize=_sacrebleu_tokenizer(tokenizer))
@@ -171,27 +415,7 @@ def sacrebleu_signature(tokenizer: str = "space") -> str:
 
 
 def bleu_counts(pair: TextPair) -> pd.DataFrame:
-    """Count what NLTK's BLEU scores are made of.
-
-    Parameters
-    ----------
-    pair : TextPair
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by (dialogue_id, turn). ``bleu_match_n`` and ``bleu_total_n`` (n = 1..4): clipped
-        matches and n-grams of the response, the latter at least 1 as in NLTK;
-        ``bleu_response_length``, ``bleu_reference_length`` in tokens; ``bleu_sentence`` and
-        ``bleu_card``: the turn's own BLEU-4 as a fraction, with ``method1`` and without smoothing;
-        ``bleu_turns``: 1.
-
-    Examples
-    --------
-    >>> pair = TextPair(["d"], [0], ["the cat sat"], ["the the cat"])
-    >>> bleu_counts(pair).loc[("d", 0), ["bleu_match_1", "bleu_total_1", "bleu_total_4"]].tolist()
-    [2, 3, 1]
-    """
+    """Count what NLTK's BLEU scores are made of."""
     responses, references, inverse = distinct_segments(list(pair.responses), list(pair.references))
     counts = count_segments(responses, references, pair.tokenizer)
     columns = _columns("bleu", {**counts, "total": np.maximum(counts["total"], 1)})
@@ -202,26 +426,7 @@ def bleu_counts(pair: TextPair) -> pd.DataFrame:
 
 
 def sacrebleu_counts(pair: TextPair) -> pd.DataFrame:
-    """Count what sacreBLEU's corpus score is made of.
-
-    Parameters
-    ----------
-    pair : TextPair
-        Texts are tokenised by sacreBLEU's 13a, whatever stands between spaces; with
-        ``tokenizer="zh"`` or ``"char"`` by that tokeniser, because 13a cannot split Chinese.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by (dialogue_id, turn): ``sacrebleu_match_n``, ``sacrebleu_total_n`` (n = 1..4),
-        ``sacrebleu_response_length``, ``sacrebleu_reference_length``.
-
-    Examples
-    --------
-    >>> pair = TextPair(["d"], [0], ["the cat."], ["a cat."])
-    >>> int(sacrebleu_counts(pair)["sacrebleu_match_2"].sum())
-    1
-    """
+    """Count what sacreBLEU's corpus score is made of."""
     return _sacrebleu_frame(pair, _sacrebleu_tokenizer(pair.tokenizer))
 
 

@@ -5,11 +5,11 @@ nothing global is changed. Colours are told apart by the colour-blind and, by li
 in grey. Each figure carries a sentence that says what is in it: `show` displays the figure with it.
 """
 
-from .base import alt_text, show, style
-from .basic import bar_counts, histogram
-from .states import score_by_domain, score_by_slot, score_by_turn, slot_errors
-from .texts import bleu, diversity, goal_labels, lengths
-from .values import score_intervals
+from dialogeval.plots.base import alt_text, show, style
+from dialogeval.plots.basic import bar_counts, histogram
+from dialogeval.plots.states import score_by_domain, score_by_slot, score_by_turn, slot_errors
+from dialogeval.plots.texts import bleu, diversity, goal_labels, lengths
+from dialogeval.plots.values import score_intervals
 
 __all__ = [
     "alt_text",

@@ -1,6 +1,6 @@
 """Figures of attribution: what a score is made of, right turns and lost ones by cause.
 
-In: shares by system, as `dialogeval.lessons.misalignment.parts` gives them. Out: axes.
+In: shares by system, as `lessons.misalignment.parts` gives them. Out: axes.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..exceptions import UsageError
-from .base import INK, finish, legend, listing, new_axes, plain, row_height, style
+from dialogeval.exceptions import UsageError
+from dialogeval.plots.base import INK, finish, legend, listing, new_axes, plain, row_height, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,25 +32,7 @@ _FILLS = {
 
 
 def attribution_parts(table: pd.DataFrame, title: str = "Where the turns go", ax: Axes | None = None) -> Axes:
-    """Draw for each system right and lost turns as one bar; its parts add up to the whole.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        One row a system; columns ``right`` and causes of `dialogeval.alignment.CAUSES`, shares of the turns
-        that add up to 1. Parts that nobody has are left out.
-    title : str
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        No rows, or parts that do not add up.
-    """
+    """Draw for each system right and lost turns as one bar; its parts add up to the whole."""
     if not len(table) or not np.allclose(table.sum(axis=1), 1):
         got = "no rows" if not len(table) else f"a row that adds up to {table.sum(axis=1).min():.3f}"
         raise UsageError("table", expected="rows that add up to 1", got=got)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import UsageError
+from dialogeval.exceptions import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,18 +45,7 @@ _FONTS += ("PingFang SC", "Hiragino Sans GB", "WenQuanYi Zen Hei", "SimHei")
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the project's style within a ``with`` block; matplotlib's settings are as before after it.
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> before = matplotlib.rcParams["axes.titlelocation"]
-    >>> with style():
-    ...     matplotlib.rcParams["axes.titlelocation"]
-    'left'
-    >>> matplotlib.rcParams["axes.titlelocation"] == before
-    True
-    """
+    """Draw in the project's style within a ``with`` block; matplotlib's settings are as before after it."""
     import matplotlib
     from cycler import cycler
 
@@ -87,26 +76,7 @@ def style() -> Iterator[None]:
 
 
 def alt_text(ax: Axes) -> str:
-    """Return the sentence that says what a figure shows.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Drawn by this package, or by anyone.
-
-    Returns
-    -------
-    str
-        The same for the same data; for foreign axes, what their title and labels tell.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> _ = ax.set(title="Turns", xlabel="turn", ylabel="dialogues")
-    >>> alt_text(ax)
-    'Turns. x axis: turn; y axis: dialogues.'
-    """
+    """Return the sentence that says what a figure shows."""
     said = getattr(ax, "dialogeval_alt", "")
     if said:
         return said
@@ -118,19 +88,7 @@ def alt_text(ax: Axes) -> str:
 
 
 def show(ax: Axes, alt: str | None = None) -> None:
-    """Display the figure of an axes in a notebook, with its sentence as alt text and below it.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    alt : str, optional
-        What to say instead of `alt_text`.
-
-    Raises
-    ------
-    UsageError
-        Not an axes.
-    """
+    """Display the figure of an axes in a notebook, with its sentence as alt text and below it."""
     from IPython.display import display
 
     figure = getattr(ax, "figure", None)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..exceptions import UsageError
-from .base import COLOURS, INK, finish, listing, new_axes, number, plain, row_height, style
+from dialogeval.exceptions import UsageError
+from dialogeval.plots.base import COLOURS, INK, finish, listing, new_axes, number, plain, row_height, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,35 +29,7 @@ def bar_counts(
     *,
     most: int = 20,
 ) -> Axes:
-    """Draw counts as horizontal bars with their numbers.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        One row a bar, named by the index, where the column holds numbers; else one row a thing
-        counted: how often each value of the column occurs, most frequent first.
-    column : str
-    title, xlabel : str
-        ``xlabel`` says what is counted, with its unit.
-    ax : matplotlib.axes.Axes, optional
-    most : int, default=20
-        Bars drawn; the title says how many are left out.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        No such column.
-
-    Examples
-    --------
-    >>> ax = bar_counts(pd.DataFrame({"domain": ["hotel", "hotel", "taxi"]}), "domain", "Domains", "states")
-    >>> [int(bar.get_width()) for bar in ax.patches]
-    [2, 1]
-    """
+    """Draw counts as horizontal bars with their numbers."""
     if column not in table.columns:
         raise UsageError("column", expected=", ".join(map(str, table.columns)), got=column)
     numeric = pd.api.types.is_numeric_dtype(table[column].dtype)
@@ -92,33 +64,7 @@ def histogram(
     bins: int = 30,
     ylabel: str = "count",
 ) -> Axes:
-    """Draw how numbers are distributed, with their median.
-
-    Parameters
-    ----------
-    values : iterable of float
-        Whole numbers of a small range get one bar each.
-    title, xlabel, ylabel : str
-        With units.
-    ax : matplotlib.axes.Axes, optional
-    bins : int, default=30
-        At most this many bars.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        A value is not a finite number.
-
-    Examples
-    --------
-    >>> ax = histogram([1, 2, 2, 3], "Turns", "turns", ylabel="dialogues")
-    >>> [int(bar.get_height()) for bar in ax.patches]
-    [1, 2, 1]
-    """
+    """Draw how numbers are distributed, with their median."""
     numbers = np.asarray(list(values), dtype=float)
     if not np.isfinite(numbers).all():
         raise UsageError(

@@ -1,7 +1,7 @@
 """Figures of definitions: what each score says of the same turns, and of the same systems.
 
 In: small tables of scores, one row and one column a thing compared. Out: axes. The tables come from
-`dialogeval.lessons.demonstrations`, from `dialogeval.definitions`, or from a few lines of pandas.
+`lessons.demonstrations`, from `dialogeval.definitions`, or from a few lines of pandas.
 """
 
 from __future__ import annotations
@@ -12,8 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..exceptions import UsageError
-from .base import COLOURS, FILLS, INK, finish, legend, listing, new_axes, number, plain, row_height, style
+from dialogeval.exceptions import UsageError
+from dialogeval.plots.base import (
+    COLOURS,
+    FILLS,
+    INK,
+    finish,
+    legend,
+    listing,
+    new_axes,
+    number,
+    plain,
+    row_height,
+    style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,30 +47,7 @@ _SERIES = (
 
 
 def turn_grid(table: pd.DataFrame, title: str = "Scores turn by turn", ax: Axes | None = None) -> Axes:
-    """Draw scores by turn as a grid of shaded cells with their numbers.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        One row a score, one column a turn; values in [0, 1], NaN where there is nothing to score.
-    title : str
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        No turns.
-
-    Examples
-    --------
-    >>> ax = turn_grid(pd.DataFrame({0: [1.0], 1: [0.0]}, index=["JGA"]))
-    >>> [text.get_text() for text in ax.texts]
-    ['1', '0']
-    """
+    """Draw scores by turn as a grid of shaded cells with their numbers."""
     _refuse_empty(table, "turn")
     values = table.to_numpy(dtype=float)
     with style():
@@ -86,30 +75,7 @@ def scores_by_system(
     xlabel: str = "score (fraction, 0 to 1)",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the scores of several systems under several definitions; lines that cross change the order.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        One row a score or definition, one column a system; values in [0, 1].
-    title, xlabel : str
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        No systems, or more than eight.
-
-    Examples
-    --------
-    >>> ax = scores_by_system(pd.DataFrame({"a": [0.2, 0.5], "b": [0.3, 0.4]}, index=["JGA", "F1"]))
-    >>> [line.get_label() for line in ax.lines]
-    ['a', 'b']
-    """
+    """Draw the scores of several systems under several definitions; lines that cross change the order."""
     _refuse_empty(table, "system")
     if table.shape[1] > len(_SERIES):
         raise UsageError(
@@ -148,30 +114,7 @@ def scores_by_system(
 def flexible_decay(
     scores: Mapping[float, float], title: str = "How fast an old error is forgiven", ax: Axes | None = None
 ) -> Axes:
-    """Draw what flexible goal accuracy gives to a turn by the age of the error that still stands in it.
-
-    Parameters
-    ----------
-    scores : mapping of float to float
-        A system's flexible goal accuracy by λ, for the legend.
-    title : str
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        No λ, or one that is not positive.
-
-    Examples
-    --------
-    >>> ax = flexible_decay({0.5: 0.731})
-    >>> round(float(ax.lines[0].get_ydata()[1]), 3)
-    0.393
-    """
+    """Draw what flexible goal accuracy gives to a turn by the age of the error that still stands in it."""
     weights = sorted(scores)
     if not weights or weights[0] <= 0:
         raise UsageError("λ", expected="numbers above 0", got=", ".join(map(str, weights)) or "none")
@@ -200,30 +143,7 @@ def flexible_decay(
 def change_counts(
     table: pd.DataFrame, title: str = "Changes of the state, as counted", ax: Axes | None = None
 ) -> Axes:
-    """Draw the four counts of granular change accuracy as shares of all changes, with their numbers.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        One row a system; columns ``correct``, ``wrong``, ``missed``, ``over-predicted``.
-    title : str
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        No systems.
-
-    Examples
-    --------
-    >>> ax = change_counts(pd.DataFrame([[3, 1, 2, 1]], index=["mine"], columns=list(CHANGES)))
-    >>> [text.get_text() for text in ax.texts]
-    ['3', '1', '2', '1']
-    """
+    """Draw the four counts of granular change accuracy as shares of all changes, with their numbers."""
     _refuse_empty(table, "system")
     shares = table[list(CHANGES)].div(table[list(CHANGES)].sum(axis=1).clip(lower=1), axis=0) * 100
     place = "below" if ax is None else "inside"
@@ -259,30 +179,7 @@ def before_after(
     xlabel: str = "joint goal accuracy (fraction, 0 to 1)",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a score before and after as two dots with an arrow from one to the other.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        One row a change of definition; columns ``before`` and ``after``, in [0, 1].
-    title, xlabel : str
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        No rows.
-
-    Examples
-    --------
-    >>> ax = before_after(pd.DataFrame({"before": [0.5], "after": [0.4]}, index=["none dropped"]))
-    >>> [text.get_text() for text in ax.texts if text.get_text()]
-    ['−10.0']
-    """
+    """Draw a score before and after as two dots with an arrow from one to the other."""
     _refuse_empty(table, "change")
     place = "below" if ax is None else "inside"
     with style():

@@ -12,11 +12,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..analysis import error_lives, errors, reset_accuracy
-from ..exceptions import UnknownNameError, UsageError
-from ..scoring import Scores
-from .base import COLOURS, FILLS, INK, finish, legend, listing, new_axes, number, plain, row_height, style
-from .kinds import error_kinds, kind_table, repair_gains
+from dialogeval.analysis.errors import error_lives, errors, reset_accuracy
+from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.plots.base import (
+    COLOURS,
+    FILLS,
+    INK,
+    finish,
+    legend,
+    listing,
+    new_axes,
+    number,
+    plain,
+    row_height,
+    style,
+)
+from dialogeval.plots.kinds import error_kinds, kind_table, repair_gains
+from dialogeval.scoring import Scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,23 +45,7 @@ __all__ = [
 
 
 def error_starts(scores: Scores, ax: Axes | None = None) -> Axes:
-    """Draw by turn number how many errors stand in a turn, and how many of them it has made itself.
-
-    Parameters
-    ----------
-    scores : Scores
-        Of a protocol for states.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        Scores of responses.
-    """
+    """Draw by turn number how many errors stand in a turn, and how many of them it has made itself."""
     table, turns = errors(scores), scores.coverage.turns["turn"].value_counts(sort=False).sort_index()
     standing = table["turn"].value_counts().reindex(turns.index).fillna(0) / turns
     fresh = table[table["since"] == table["turn"]]
@@ -60,23 +56,7 @@ def error_starts(scores: Scores, ax: Axes | None = None) -> Axes:
 
 
 def reset_by_turn(scores: Scores, ax: Axes | None = None) -> Axes:
-    """Draw joint goal accuracy by turn, beside the same tracker reset to gold after each turn.
-
-    Parameters
-    ----------
-    scores : Scores
-        Of a protocol for states.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        Scores of responses.
-    """
+    """Draw joint goal accuracy by turn, beside the same tracker reset to gold after each turn."""
     table = reset_accuracy(scores)
     lines = {
         "as it is": table["joint_goal_accuracy"],
@@ -89,23 +69,7 @@ def reset_by_turn(scores: Scores, ax: Axes | None = None) -> Axes:
 
 
 def error_lengths(scores: Scores, ax: Axes | None = None) -> Axes:
-    """Draw how many turns errors live: those that are repaired, and those that stand to the end.
-
-    Parameters
-    ----------
-    scores : Scores
-        Of a protocol for states.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        Scores of responses.
-    """
+    """Draw how many turns errors live: those that are repaired, and those that stand to the end."""
     lives = error_lives(scores)
     longest = int(lives["turns"].max()) if len(lives) else 1
     place = "below" if ax is None else "inside"
@@ -138,35 +102,7 @@ def error_lengths(scores: Scores, ax: Axes | None = None) -> Axes:
 def definition_spread(
     table: pd.DataFrame, system: str = "", here: float | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the scores of one system under every definition.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `dialogeval.definitions` returns it, without intervals.
-    system : str, optional
-        A column; the first one by default.
-    here : float, optional
-        A value to mark with a line: the score of the report's own protocol.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        An empty table.
-    UnknownNameError
-        No such system.
-
-    Examples
-    --------
-    >>> ax = definition_spread(pd.DataFrame({"a": [0.2, 0.5]}, index=["lin2021", "trade"]))
-    >>> [text.get_text() for text in ax.texts]
-    ['0.200', '0.500']
-    """
+    """Draw the scores of one system under every definition."""
     if table.empty:
         raise UsageError("table", expected="at least one definition", got="an empty table")
     if system and system not in table:

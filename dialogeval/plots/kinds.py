@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..analysis import error_kinds as known_kinds
-from ..analysis import errors, reset_accuracy
-from ..scoring import Scores
-from .base import COLOURS, FILLS, INK, finish, legend, listing, new_axes, row_height, style
+from dialogeval.analysis.errors import error_kinds as known_kinds
+from dialogeval.analysis.errors import errors, reset_accuracy
+from dialogeval.plots.base import COLOURS, FILLS, INK, finish, legend, listing, new_axes, row_height, style
+from dialogeval.scoring import Scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,42 +23,8 @@ __all__ = ["error_kinds", "kind_table", "repair_gains"]
 
 
 def kind_table(scores: Scores) -> pd.DataFrame:
-    """Return for each kind of error how often it is made, how often it counts, and what its repair would gain.
-
-    Parameters
-    ----------
-    scores : Scores
-        Of a protocol for states.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by kind, most errors first, kinds that do not occur last. ``errors``: rows of
-        `dialogeval.errors`; ``made``: those that begin in their turn; ``carried``: the rest;
-        ``dialogues`` in which the kind occurs; ``turns`` in which it occurs; ``alone``: turns in
-        which nothing else is wrong; ``gain``: what joint goal accuracy would gain, in points, if
-        errors of this kind alone were put right (``alone`` per hundred scored turns).
-
-    Raises
-    ------
-    UsageError
-        Scores of responses.
-
-    Notes
-    -----
-    ``errors`` sums to the length of the error table. Gains do not add up: a turn with errors of two
-    kinds is gained only when both are repaired.
-
-    Examples
-    --------
-    >>> from dialogeval.scoring import score
-    >>> from dialogeval.tables import Corpus, Predictions, table
-    >>> turns = table("turns", [("d", t, "", "", 0) for t in (0, 1)])
-    >>> gold = Corpus("toy", turns=turns, states=table("states", [("d", t, "hotel", "area", "north") for t in (0, 1)]))
-    >>> scores = score(gold, Predictions("p", turns=turns, states=table("states")), "lin2021", resamples=0)
-    >>> kind_table(scores).loc["missed"].tolist()
-    [2.0, 1.0, 1.0, 1.0, 2.0, 2.0, 100.0]
-    """
+    """Return for each kind of error how often it is made, how often it counts, and what its repair would
+    gain."""
     table = errors(scores)
     place = ["dialogue_id", "turn"]
     once = table.drop_duplicates([*place, "kind"])
@@ -83,23 +49,7 @@ def kind_table(scores: Scores) -> pd.DataFrame:
 
 
 def error_kinds(scores: Scores, ax: Axes | None = None) -> Axes:
-    """Draw how often each kind of error is made, and how often it is only carried along.
-
-    Parameters
-    ----------
-    scores : Scores
-        Of a protocol for states.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        Scores of responses.
-    """
+    """Draw how often each kind of error is made, and how often it is only carried along."""
     table = kind_table(scores)
     place = "below" if ax is None else "inside"
     with style():
@@ -130,23 +80,7 @@ def error_kinds(scores: Scores, ax: Axes | None = None) -> Axes:
 
 
 def repair_gains(scores: Scores, ax: Axes | None = None) -> Axes:
-    """Draw joint goal accuracy as it is, and with the errors of one kind put right.
-
-    Parameters
-    ----------
-    scores : Scores
-        Of a protocol for states.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        Scores of responses.
-    """
+    """Draw joint goal accuracy as it is, and with the errors of one kind put right."""
     gain = kind_table(scores)["gain"] / 100
     gain = gain.sort_values(ascending=False, kind="stable")
     now = _exact_share(scores)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..exceptions import UsageError
-from ..ontology import Ontology, compare_ontologies
-from .base import FILLS, INK, finish, legend, listing, new_axes, plain, row_height, style
+from dialogeval.exceptions import UsageError
+from dialogeval.ontology import Ontology, compare_ontologies
+from dialogeval.plots.base import FILLS, INK, finish, legend, listing, new_axes, plain, row_height, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,17 +31,7 @@ _EVIDENCE = {
 
 
 def ontology_overlap(a: Ontology, b: Ontology, ax: Axes | None = None) -> Axes:
-    """Draw by domain how many slots two ontologies name alike, and how many only one of them has.
-
-    Parameters
-    ----------
-    a, b : Ontology
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
+    """Draw by domain how many slots two ontologies name alike, and how many only one of them has."""
     table = compare_ontologies(a, b)
     domain = table["domain"].fillna(table["target_domain"]).str.casefold()
     counts = pd.crosstab(domain, table["where"]).reindex(columns=["both", "a", "b"], fill_value=0)
@@ -71,24 +61,7 @@ def ontology_overlap(a: Ontology, b: Ontology, ax: Axes | None = None) -> Axes:
 
 
 def proposal_evidence(proposals: pd.DataFrame, ax: Axes | None = None, *, title: str = "") -> Axes:
-    """Draw the evidence of proposals, or of false friends, as a grid: dark is strong, a dash is silence.
-
-    Parameters
-    ----------
-    proposals : pandas.DataFrame
-        As of `propose_alignment` or `false_friends`; at most 40 rows.
-    ax : matplotlib.axes.Axes, optional
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        No rows, or too many to read.
-    """
+    """Draw the evidence of proposals, or of false friends, as a grid: dark is strong, a dash is silence."""
     if not 1 <= len(proposals) <= 40:
         raise UsageError("proposals", expected="1 to 40 rows", got=f"{len(proposals)}", mend="choose rows")
     columns = [c for c in _EVIDENCE if proposals[c].notna().any()]

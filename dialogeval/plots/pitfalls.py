@@ -1,6 +1,6 @@
 """Figures of lessons 3 and 6: the parts of BLEU and its many numbers, diversity, a random evaluator.
 
-In: counts, and small tables of `dialogeval.lessons.bleu_variants` and `dialogeval.lessons.pitfalls_texts`.
+In: counts, and small tables of `lessons.bleu_variants` and `lessons.pitfalls_texts`.
 Out: axes.
 """
 
@@ -11,8 +11,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..exceptions import UsageError
-from .base import COLOURS, FILLS, INK, finish, legend, listing, new_axes, number, plain, row_height, style
+from dialogeval.exceptions import UsageError
+from dialogeval.plots.base import (
+    COLOURS,
+    FILLS,
+    INK,
+    finish,
+    legend,
+    listing,
+    new_axes,
+    number,
+    plain,
+    row_height,
+    style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,25 +33,7 @@ __all__ = ["bleu_numbers", "brevity_penalty", "diversity_by_amount", "ngram_prec
 
 
 def ngram_precisions(counts: pd.DataFrame, title: str = "", ax: Axes | None = None) -> Axes:
-    """Draw the n-grams of a response and those found in the reference, by length.
-
-    Parameters
-    ----------
-    counts : pandas.DataFrame
-        Indexed by n; columns ``n-grams`` and ``clipped``.
-    title : str, optional
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"n-grams": [3, 2], "clipped": [2, 0]}, index=[1, 2])
-    >>> [text.get_text() for text in ngram_precisions(rows).texts]
-    ['2 of 3', '0 of 2']
-    """
+    """Draw the n-grams of a response and those found in the reference, by length."""
     title = title or "n-grams found in the reference"
     place = "below" if ax is None else "inside"
     all_, found = counts["n-grams"].to_numpy(), counts["clipped"].to_numpy()
@@ -70,29 +64,7 @@ def ngram_precisions(counts: pd.DataFrame, title: str = "", ax: Axes | None = No
 
 
 def brevity_penalty(share: float, title: str = "", ax: Axes | None = None) -> Axes:
-    """Draw BLEU's brevity penalty over the length of the response, and mark one response.
-
-    Parameters
-    ----------
-    share : float
-        Length of the response by length of the reference, above 0.
-    title : str, optional
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        A share of 0 or below.
-
-    Examples
-    --------
-    >>> brevity_penalty(0.5).texts[0].get_text()
-    '0.368'
-    """
+    """Draw BLEU's brevity penalty over the length of the response, and mark one response."""
     if not share > 0:
         raise UsageError("share", expected="a number above 0", got=str(share))
     title = title or "Brevity penalty"
@@ -115,30 +87,7 @@ def brevity_penalty(share: float, title: str = "", ax: Axes | None = None) -> Ax
 
 
 def bleu_numbers(table: pd.DataFrame, title: str = "", ax: Axes | None = None) -> Axes:
-    """Draw every number that is called BLEU-4 as a bar: definitions plain, slips hatched.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `dialogeval.lessons.bleu_variants.bleu_numbers` returns it.
-    title : str, optional
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        No rows.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"kind": ["definition", "slip"], "value": [12.0, 30.0]}, index=["corpus", "letters"])
-    >>> [text.get_text() for text in bleu_numbers(rows).texts]
-    ['12.0', '30.0']
-    """
+    """Draw every number that is called BLEU-4 as a bar: definitions plain, slips hatched."""
     if table.empty:
         raise UsageError("table", expected="at least one number", got="an empty table")
     place = "below" if ax is None else "inside"
@@ -170,25 +119,7 @@ def bleu_numbers(table: pd.DataFrame, title: str = "", ax: Axes | None = None) -
 
 
 def diversity_by_amount(table: pd.DataFrame, title: str = "", ax: Axes | None = None) -> Axes:
-    """Draw D-1 and D-2 over the number of tokens.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `dialogeval.lessons.pitfalls_texts.by_amount` returns it.
-    title : str, optional
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> from dialogeval.lessons.pitfalls_texts import by_amount
-    >>> [line.get_label() for line in diversity_by_amount(by_amount(["a b", "a c"], [0.5, 1])).lines]
-    ['D-1', 'D-2']
-    """
+    """Draw D-1 and D-2 over the number of tokens."""
     title = title or "Diversity by amount of text"
     tokens = table["tokens"].to_numpy(dtype=float)
     with style():
@@ -207,26 +138,7 @@ def diversity_by_amount(table: pd.DataFrame, title: str = "", ax: Axes | None = 
 
 
 def repeated_runs(runs: pd.Series, fixed: float, title: str = "", ax: Axes | None = None) -> Axes:
-    """Draw the score of one file in several runs of an evaluator that draws, and of one that does not.
-
-    Parameters
-    ----------
-    runs : pandas.Series
-        Per cent, by seed.
-    fixed : float
-        Per cent, without chance.
-    title : str, optional
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> repeated_runs(pd.Series([70.0, 75.0]), 68.0).get_xlabel()
-    'run'
-    """
+    """Draw the score of one file in several runs of an evaluator that draws, and of one that does not."""
     title = title or "One file, several runs"
     with style():
         ax = new_axes(ax, height=3.2)

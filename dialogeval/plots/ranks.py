@@ -1,6 +1,6 @@
 """Who stands where: the places of systems under several definitions.
 
-In: a table of ranks, as `dialogeval.rank_tables.ranks` gives it. Out: axes.
+In: a table of ranks, as `dialogeval.comparison.ranks` gives it. Out: axes.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..exceptions import UsageError
-from .base import INK, finish, listing, new_axes, plain, style
+from dialogeval.exceptions import UsageError
+from dialogeval.plots.base import INK, finish, listing, new_axes, plain, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,24 +22,7 @@ __all__ = ["rank_grid"]
 def rank_grid(
     table: pd.DataFrame, title: str = "Places under each definition", ax: Axes | None = None
 ) -> Axes:
-    """Draw the place of each system under each definition; places that differ from the first row are bold.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        One row a definition, one column a system: places from 1.
-    title : str
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        No definitions or no systems.
-    """
+    """Draw the place of each system under each definition; places that differ from the first row are bold."""
     if table.empty:
         raise UsageError("table", expected="at least one definition and system", got="an empty table")
     # From the left, as the first row ranks them.

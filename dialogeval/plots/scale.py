@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from .base import COLOURS, INK, finish, new_axes, style
+from dialogeval.plots.base import COLOURS, INK, finish, new_axes, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,19 +18,7 @@ __all__ = ["type_curves"]
 
 
 def type_curves(growth: pd.DataFrame, title: str, ax: Axes | None = None) -> Axes:
-    """Draw how many types have come up after how many dialogues.
-
-    Parameters
-    ----------
-    growth : pandas.DataFrame
-        As `dialogeval.scale.shown.type_growth` returns it.
-    title : str
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
+    """Draw how many types have come up after how many dialogues."""
     with style():
         ax = new_axes(ax)
         for name, colour, line in (("bigrams", "orange", "--"), ("words", "blue", "-")):

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..breakdowns import ERROR_KINDS, by_domain, by_slot, by_turn
-from ..exceptions import UsageError
-from ..scoring import Scores
-from .base import (
+from dialogeval.analysis.breakdowns import ERROR_KINDS, by_domain, by_slot, by_turn
+from dialogeval.exceptions import UsageError
+from dialogeval.plots.base import (
     COLOURS,
     FILLS,
     INK,
@@ -27,7 +26,8 @@ from .base import (
     style,
     unit_label,
 )
-from .values import score_rows
+from dialogeval.plots.values import score_rows
+from dialogeval.scoring import Scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,24 +43,7 @@ def score_by_turn(
     keys: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw scores by turn number, over pale bars of how many turns each rests on.
-
-    Parameters
-    ----------
-    scores : Scores
-    keys : sequence of str, optional
-        Turn-level metrics of one unit; joint goal accuracy and micro F1, or BLEU-4, by default.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UnknownNameError, UsageError
-        A metric that the scores do not have, one that is not counted by turn, or several units.
-    """
+    """Draw scores by turn number, over pale bars of how many turns each rests on."""
     keys = keys or [k for k in _MAIN if k in scores.table.index][:2] or [str(scores.table.index[0])]
     rows = score_rows(scores, keys)
     table = by_turn(scores)
@@ -102,73 +85,19 @@ def score_by_turn(
 
 
 def score_by_domain(scores: Scores, key: str = "slot_f1_micro", ax: Axes | None = None) -> Axes:
-    """Draw a micro score by domain, with the number of gold triples behind each.
-
-    Parameters
-    ----------
-    scores : Scores
-        Of a protocol for states.
-    key : {"slot_f1_micro", "slot_precision", "slot_recall"}
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        Scores of responses, or another key.
-    """
+    """Draw a micro score by domain, with the number of gold triples behind each."""
     return _score_by(by_domain(scores), key, f"{scores.system}: {_label(key)} by domain", ax, 30)
 
 
 def score_by_slot(
     scores: Scores, key: str = "slot_f1_micro", ax: Axes | None = None, *, most: int = 20
 ) -> Axes:
-    """Draw a micro score by (domain, slot), those with most gold triples first.
-
-    Parameters
-    ----------
-    scores : Scores
-        Of a protocol for states.
-    key : {"slot_f1_micro", "slot_precision", "slot_recall"}
-    ax : matplotlib.axes.Axes, optional
-    most : int, default=20
-        Slots drawn; the title says how many there are.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        Scores of responses, or another key.
-    """
+    """Draw a micro score by (domain, slot), those with most gold triples first."""
     return _score_by(by_slot(scores), key, f"{scores.system}: {_label(key)} by slot", ax, most)
 
 
 def slot_errors(scores: Scores, ax: Axes | None = None, *, most: int = 15) -> Axes:
-    """Draw missed, spurious and wrong values by slot, those with most errors first.
-
-    Parameters
-    ----------
-    scores : Scores
-        Of a protocol for states.
-    ax : matplotlib.axes.Axes, optional
-    most : int, default=15
-        Slots drawn; the title says how many have errors.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        Scores of responses.
-    """
+    """Draw missed, spurious and wrong values by slot, those with most errors first."""
     kinds = by_slot(scores)[list(ERROR_KINDS)]
     kinds = kinds.loc[kinds.sum(axis=1).sort_values(ascending=False, kind="stable").index]
     kinds = kinds[kinds.sum(axis=1) > 0]

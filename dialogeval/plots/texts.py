@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..breakdowns import by_label, turn_table
-from ..exceptions import UsageError
-from ..scoring import Scores
-from .base import (
+from dialogeval.analysis.breakdowns import by_label, turn_table
+from dialogeval.exceptions import UsageError
+from dialogeval.plots.base import (
     COLOURS,
     FILLS,
     INK,
@@ -27,8 +26,9 @@ from .base import (
     style,
     unit_label,
 )
-from .basic import edges
-from .values import interval_words, score_rows
+from dialogeval.plots.basic import edges
+from dialogeval.plots.values import interval_words, score_rows
+from dialogeval.scoring import Scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,67 +37,17 @@ __all__ = ["bleu", "diversity", "goal_labels", "lengths"]
 
 
 def bleu(scores: Scores | pd.DataFrame, ax: Axes | None = None, *, title: str = "") -> Axes:
-    """Draw the BLEU scores, by order and definition, as bars with 95 % intervals.
-
-    Parameters
-    ----------
-    scores : Scores, or a table as `Scores.table`
-        With at least one ``bleu_…``.
-    ax : matplotlib.axes.Axes, optional
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        There is none, or they have several units.
-    """
+    """Draw the BLEU scores, by order and definition, as bars with 95 % intervals."""
     return _bars(scores, "bleu_", title or "BLEU by order and definition", ax)
 
 
 def diversity(scores: Scores | pd.DataFrame, ax: Axes | None = None, *, title: str = "") -> Axes:
-    """Draw the shares of distinct words, bigrams and utterances as bars with 95 % intervals.
-
-    Parameters
-    ----------
-    scores : Scores, or a table as `Scores.table`
-        With at least one ``distinct_…``.
-    ax : matplotlib.axes.Axes, optional
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        There is none, or they have several units.
-    """
+    """Draw the shares of distinct words, bigrams and utterances as bars with 95 % intervals."""
     return _bars(scores, "distinct_", title or "distinct words, bigrams and utterances", ax)
 
 
 def lengths(scores: Scores, ax: Axes | None = None) -> Axes:
-    """Draw how long references and responses are, in tokens.
-
-    Parameters
-    ----------
-    scores : Scores
-        Of a protocol for responses.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        Scores of states.
-    """
+    """Draw how long references and responses are, in tokens."""
     table = turn_table(scores)
     sides = {side: table[f"{side}_length"].to_numpy(dtype=float) for side in ("reference", "response")}
     # One utterance of a thousand tokens must not press all others into one bar.
@@ -129,25 +79,7 @@ def lengths(scores: Scores, ax: Axes | None = None) -> Axes:
 
 
 def goal_labels(scores: Scores, ax: Axes | None = None, *, most: int = 20) -> Axes:
-    """Draw precision and recall of each goal label, those of most reference dialogues first.
-
-    Parameters
-    ----------
-    scores : Scores
-        Of a protocol for responses.
-    ax : matplotlib.axes.Axes, optional
-    most : int, default=20
-        Labels drawn; the title says how many there are.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        Scores of states.
-    """
+    """Draw precision and recall of each goal label, those of most reference dialogues first."""
     table = by_label(scores)
     shown = table.head(most)
     place = "below" if ax is None else "inside"

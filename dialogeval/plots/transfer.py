@@ -1,6 +1,6 @@
 """Figures of transfer: scores by what was trained on and scored on, and the parts of the gap.
 
-In: tables of `dialogeval.transfer`. Out: axes.
+In: tables of `dialogeval.ontology.attribution`. Out: axes.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..alignment import CAUSES
-from ..exceptions import UsageError
-from .base import COLOURS, INK, finish, listing, new_axes, number, plain, row_height, style
+from dialogeval.exceptions import UsageError
+from dialogeval.ontology.attribution import CAUSES
+from dialogeval.plots.base import COLOURS, INK, finish, listing, new_axes, number, plain, row_height, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,25 +37,7 @@ _PLACES |= {"names": 0, "values": 1, "after alignment": 4}
 def transfer_matrix(
     raw: pd.DataFrame, aligned: pd.DataFrame, label: str = "score", ax: Axes | None = None
 ) -> Axes:
-    """Draw a score of all pairs as a grid of numbers: as it is on the left, aligned on the right.
-
-    Parameters
-    ----------
-    raw, aligned : pandas.DataFrame
-        As of `dialogeval.transfer.score_matrix`: fractions.
-    label : str
-        Name of the score.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        Tables of different rows or columns, or empty ones.
-    """
+    """Draw a score of all pairs as a grid of numbers: as it is on the left, aligned on the right."""
     if raw.empty or not (raw.index.equals(aligned.index) and raw.columns.equals(aligned.columns)):
         raise UsageError("raw and aligned", expected="the same rows and columns", got="others")
     n = raw.shape[1]
@@ -96,25 +78,7 @@ def transfer_matrix(
 
 
 def stacked_parts(table: pd.DataFrame, title: str, unit: str, ax: Axes | None = None) -> Axes:
-    """Draw rows of parts as stacked bars that end in their sum; negative parts stand left of zero.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        One row a bar, one column a part (at most seven), in one unit. Parts that are 0 in all rows
-        are left out of the legend.
-    title, unit : str
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        No rows, no parts, or too many.
-    """
+    """Draw rows of parts as stacked bars that end in their sum; negative parts stand left of zero."""
     if table.empty or table.shape[1] > len(_FILLS):
         got = f"{len(table)} rows, {table.shape[1]} parts"
         raise UsageError("table", expected=f"rows of 1 to {len(_FILLS)} parts", got=got)

@@ -1,6 +1,6 @@
 """Figures of uncertainty: systems with their intervals, pairs of systems, draws, and curves of a simulation.
 
-In: small tables of values, as `Comparison` and `dialogeval.lessons.uncertainty` give them. Out: axes.
+In: small tables of values, as `Comparison` and `lessons.uncertainty` give them. Out: axes.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..exceptions import UnknownNameError, UsageError
-from .base import COLOURS, INK, finish, listing, new_axes, number, plain, row_height, style
+from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.plots.base import COLOURS, INK, finish, listing, new_axes, number, plain, row_height, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,28 +28,7 @@ def forest(
     letters: Mapping[str, str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw one score of several systems as dots on the bars of their intervals.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        One row a system, drawn from the top in the given order: value, low, high (NaN: no interval).
-    label, unit : str
-        Of the score, such as ``JGA`` and ``fraction``.
-    title : str
-    letters : mapping of str to str, optional
-        By system, drawn at the right: systems that share one cannot be told apart.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        No systems.
-    """
+    """Draw one score of several systems as dots on the bars of their intervals."""
     if not len(frame):
         raise UsageError("frame", expected="at least one system", got="an empty table")
     names = [str(name) for name in frame.index]
@@ -87,31 +66,7 @@ def forest(
 def pair_matrix(
     pairs: pd.DataFrame, order: Sequence[str], label: str, unit: str, title: str, ax: Axes | None = None
 ) -> Axes:
-    """Draw the difference of every pair of systems, row minus column.
-
-    Parameters
-    ----------
-    pairs : pandas.DataFrame
-        Rows of one metric of `Comparison.pairs`: a, b, difference, significant, p_holm (optional; NaN: not tested).
-    order : sequence of str
-        Systems, best first.
-    label, unit : str
-        Of the score.
-    title : str
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Differences that are not significant are hatched on white; those not tested are white.
-
-    Raises
-    ------
-    UnknownNameError
-        A pair with a system that is not in the order.
-    UsageError
-        Pairs of several metrics.
-    """
+    """Draw the difference of every pair of systems, row minus column."""
     metrics = list(pairs["metric"].unique()) if "metric" in pairs else []
     if len(metrics) > 1:
         raise UsageError("pairs", expected="rows of one metric", got=", ".join(metrics))
@@ -177,27 +132,7 @@ def draws(
     band: tuple[float, float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw values that chance gave as a histogram, with lines and an interval to compare them with.
-
-    Parameters
-    ----------
-    values : ndarray
-    title, xlabel : str
-    lines : mapping of str to float, optional
-        Values to mark, by name; at most three.
-    band : (low, high), optional
-        The 95 % interval, as a shaded band.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        No values.
-    """
+    """Draw values that chance gave as a histogram, with lines and an interval to compare them with."""
     values = np.asarray(values, dtype=float)
     if not len(values):
         raise UsageError("values", expected="at least one draw", got="none")
@@ -236,23 +171,7 @@ def curves(
     scale: str = "linear",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the columns of a small table as curves over its index.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The index is the x axis and its name the label; at most three columns.
-    title, ylabel : str
-    lines : mapping of str to float, optional
-        Levels to compare with, by name.
-    scale : {"linear", "log"}
-        Of both axes.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
+    """Draw the columns of a small table as curves over its index."""
     from matplotlib.ticker import LogLocator
 
     x = table.index.to_numpy(dtype=float)
@@ -281,19 +200,7 @@ def curves(
 
 
 def paired(table: pd.DataFrame, title: str, xlabel: str, ax: Axes | None = None) -> Axes:
-    """Draw two systems dialogue by dialogue, each pair of dots joined.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        One row a dialogue; two columns, one a system.
-    title, xlabel : str
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
+    """Draw two systems dialogue by dialogue, each pair of dots joined."""
     one, two = table.columns
     with style():
         ax = new_axes(ax, height=row_height(len(table)) + 0.5)

@@ -11,9 +11,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..exceptions import UnknownNameError, UsageError
-from ..scoring import Scores
-from .base import COLOURS, INK, finish, listing, new_axes, number, plain, row_height, style, unit_label
+from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.plots.base import (
+    COLOURS,
+    INK,
+    finish,
+    listing,
+    new_axes,
+    number,
+    plain,
+    row_height,
+    style,
+    unit_label,
+)
+from dialogeval.scoring import Scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,27 +39,7 @@ def score_intervals(
     *,
     title: str = "",
 ) -> Axes:
-    """Draw scores as dots, each on the bar of its 95 % interval.
-
-    Parameters
-    ----------
-    scores : Scores, or a table as `Scores.table`
-    keys : sequence of str, optional
-        Metrics of one unit; all by default.
-    ax : matplotlib.axes.Axes, optional
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UnknownNameError
-        A metric that the scores do not have.
-    UsageError
-        Metrics of different units.
-    """
+    """Draw scores as dots, each on the bar of its 95 % interval."""
     rows = score_rows(scores, keys)
     unit = str(rows["unit"].iloc[0])
     with style():

@@ -4,6 +4,6 @@
 `writers` go the other way.
 """
 
-from .load import load_predictions
+from dialogeval.predictions.load import load_predictions
 
 __all__ = ["load_predictions"]

@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..exceptions import PredictionError, show
-from ..remarks import Remark, all_lines, plain
-from ..tables import Corpus, Predictions, Source, canonical_id, table
-from .columns import HALF_SURROGATE, Keys, domain_table, state_table, text_column
-from .states import REPAIRS
+from dialogeval.exceptions import PredictionError, Remark, all_lines, plain, show
+from dialogeval.predictions.columns import HALF_SURROGATE, Keys, domain_table, state_table, text_column
+from dialogeval.predictions.states import REPAIRS
+from dialogeval.tables import Corpus, Predictions, Source, canonical_id, table
 
 __all__ = ["ABSENT", "Cell", "build", "fingerprint", "gold_digest", "turn_gap"]
 
@@ -32,27 +31,7 @@ ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "absent"})()
 
 
 class Cell(NamedTuple):
-    """What a file says of one turn; every field but the first two may be `ABSENT`.
-
-    Parameters
-    ----------
-    dialogue_id : object
-        As in the file.
-    turn : int
-    state, gold : object
-        Predicted and gold state in a shape of `read_state`.
-    response, reference, user : object
-        Texts.
-    active_domains : object
-        List of str, or None where the system did not predict any.
-    line : int
-        Line or row of the file; 0 where it has none.
-
-    Examples
-    --------
-    >>> Cell("sng01", 0, response="hello").state
-    absent
-    """
+    """What a file says of one turn; every field but the first two may be `ABSENT`."""
 
     dialogue_id: Any
     turn: int
@@ -76,41 +55,7 @@ def build(
     unused: Counter[str] | None = None,
     notes: Sequence[str] = (),
 ) -> Predictions:
-    """Check the turns of a prediction file and turn them into tables.
-
-    Parameters
-    ----------
-    cells : iterable of Cell
-        In the order of the file; a dialogue's turns may come in any order.
-    file : str
-        Name for messages.
-    name, format : str
-        As in `Predictions`.
-    strings : {"refuse", "split"}
-        As in `read_state`.
-    unit : str
-        What `Cell.line` counts: "line", "row" or "item".
-    unused : collections.Counter, optional
-        Fields of the file that no table takes, with the number of turns that have them.
-    notes : sequence of str
-        What the format's reader had to say.
-
-    Returns
-    -------
-    Predictions
-        Dialogues in the order of the file, turns in ascending order.
-
-    Raises
-    ------
-    PredictionError
-        See the module's first paragraph.
-
-    Examples
-    --------
-    >>> build([Cell("A", 0, state={"hotel": {"area": "north"}})], "a.json", name="a", format="dstc9").states
-      dialogue_id  turn domain  slot  value
-    0           a     0  hotel  area  north
-    """
+    """Check the turns of a prediction file and turn them into tables."""
     ordered, ids, originals = _identify(list(cells), file, unit)
 
     def where(i: int) -> dict[str, Any]:
@@ -154,23 +99,7 @@ def build(
 
 
 def turn_gap(numbers: Sequence[int]) -> str | None:
-    """Say which turn is the first that a dialogue lacks.
-
-    Parameters
-    ----------
-    numbers : sequence of int
-        Ascending turn numbers.
-
-    Returns
-    -------
-    str or None
-        None for 0, 1, …, n - 1.
-
-    Examples
-    --------
-    >>> turn_gap([0, 1, 3])
-    'turns 0, 1, 3: turn 2 is missing'
-    """
+    """Say which turn is the first that a dialogue lacks."""
     missing = next((i for i, n in enumerate(numbers) if i != n), None)
     if missing is None:
         return None
@@ -240,10 +169,7 @@ def _column(cells: list[Cell], field: str, keys: Keys, blank: Any = ABSENT) -> l
 
 
 def _gold_tables(cells: list[Cell], keys: Keys, repairs: Counter[str], strings: str) -> Corpus | None:
-    """Return the gold that the file itself carries, or None.
-
-    A gold slot with an empty value is annotated but not filled: it is part of the layout only.
-    """
+    """Return the gold that the file itself carries, or None."""
     column, references, users = (_column(cells, f, keys) for f in ("gold", "reference", "user"))
     if column is None and references is None:
         return None
@@ -270,13 +196,7 @@ def _gold_tables(cells: list[Cell], keys: Keys, repairs: Counter[str], strings: 
 
 
 def gold_digest(gold: Corpus) -> int:
-    """Return a number of 256 bits that stands for the gold of some dialogues: the sum of theirs.
-
-    Examples
-    --------
-    >>> gold_digest(Corpus("toy"))
-    0
-    """
+    """Return a number of 256 bits that stands for the gold of some dialogues: the sum of theirs."""
     frames = (gold.turns[["dialogue_id", "turn", "system"]], gold.states)
     parts: dict[str, list[bytes]] = {}
     for frame in frames:
@@ -294,16 +214,7 @@ def gold_digest(gold: Corpus) -> int:
 
 
 def fingerprint(digests: Iterable[int]) -> str:
-    """Return a checksum of gold from the digests of its parts, whatever the parts and their order.
-
-    Two systems' files with the same gold are comparable, also where their dialogues stand in another
-    order or are read in pieces.
-
-    Examples
-    --------
-    >>> fingerprint([3, 4])[-4:]
-    '0007'
-    """
+    """Return a checksum of gold from the digests of its parts, whatever the parts and their order."""
     return f"{sum(digests) % 2**256:064x}"
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..exceptions import PredictionError, show
-from ..tables import table
-from .states import Triple, read_state
+from dialogeval.exceptions import PredictionError, show
+from dialogeval.predictions.states import Triple, read_state
+from dialogeval.tables import table
 
 __all__ = ["HALF_SURROGATE", "Keys", "domain_table", "state_table", "text_column"]
 
@@ -27,21 +27,7 @@ HALF_SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Keys:
-    """Which turn each entry of a column belongs to.
-
-    Parameters
-    ----------
-    ids : list of str
-        Canonical dialogue ids.
-    turns : list of int
-    where : callable
-        ``where(i)`` gives the keyword arguments that tell an error where entry i stands.
-
-    Examples
-    --------
-    >>> Keys(["d"], [0], lambda i: {}).columns([0, 0])["turn"]
-    array([0, 0])
-    """
+    """Which turn each entry of a column belongs to."""
 
     ids: list[str]
     turns: list[int]
@@ -62,35 +48,7 @@ def _take(ids: pd.Series, turns: np.ndarray, index: Sequence[int]) -> dict[str, 
 def state_table(
     column: list[Any], field: str, keys: Keys, repairs: Counter[str], strings: str = "refuse"
 ) -> pd.DataFrame:
-    """Read the states of all turns.
-
-    Parameters
-    ----------
-    column : list
-        One state a turn, in any shape of `read_state`.
-    field : str
-        Name for messages: "state" or "gold".
-    keys : Keys
-    repairs, strings
-        As in `read_state`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The table ``states``.
-
-    Raises
-    ------
-    PredictionError
-        A state of another shape, an empty name.
-
-    Examples
-    --------
-    >>> keys = Keys(["d"], [0], lambda i: {"dialogue": "d", "turn": 0})
-    >>> state_table([{"hotel": {"area": "north"}}], "state", keys, Counter())
-      dialogue_id  turn domain  slot  value
-    0           d     0  hotel  area  north
-    """
+    """Read the states of all turns."""
     lists: list[list[Triple]] = []
     for i, state in enumerate(column):
         try:
@@ -115,30 +73,7 @@ def state_table(
 
 
 def text_column(column: Sequence[Any], field: str, keys: Keys) -> pd.Series:
-    """Check that all entries are texts.
-
-    Parameters
-    ----------
-    column : sequence
-    field : str
-        Name for messages.
-    keys : Keys
-
-    Returns
-    -------
-    pandas.Series
-        Of pandas strings.
-
-    Raises
-    ------
-    PredictionError
-        An entry that is no string, or holds half a surrogate pair.
-
-    Examples
-    --------
-    >>> text_column(["hello"], "response", Keys(["d"], [0], lambda i: {})).tolist()
-    ['hello']
-    """
+    """Check that all entries are texts."""
     if not set(map(type, column)) <= {str}:
         wrong = next(i for i, text in enumerate(column) if type(text) is not str)
         mends = {list: "join the tokens with blanks", type(None): 'write "" for an empty text'}
@@ -156,29 +91,7 @@ def text_column(column: Sequence[Any], field: str, keys: Keys) -> pd.Series:
 
 
 def domain_table(column: list[Any], keys: Keys) -> pd.DataFrame:
-    """Read the predicted active domains of all turns.
-
-    Parameters
-    ----------
-    column : list
-        One list of str a turn.
-    keys : Keys
-
-    Returns
-    -------
-    pandas.DataFrame
-        The table ``active_domains``.
-
-    Raises
-    ------
-    PredictionError
-        An entry that is no list of strings.
-
-    Examples
-    --------
-    >>> domain_table([["hotel", "taxi"]], Keys(["d"], [0], lambda i: {}))["domain"].tolist()
-    ['hotel', 'taxi']
-    """
+    """Read the predicted active domains of all turns."""
     for i, names in enumerate(column):
         if not isinstance(names, list) or not all(type(n) is str for n in names):
             raise PredictionError(

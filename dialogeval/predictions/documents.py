@@ -12,32 +12,13 @@ from typing import Any
 
 import pandas as pd
 
-from ..tables import Corpus, Predictions
+from dialogeval.tables import Corpus, Predictions
 
 __all__ = ["document"]
 
 
 def document(predictions: Predictions, format: str) -> Any:
-    """Return predictions as JSON data.
-
-    Parameters
-    ----------
-    predictions : Predictions
-    format : str
-        A format that can hold all of them.
-
-    Returns
-    -------
-    dict or list
-        A list of rows for ``pairs`` and ``turns``.
-
-    Examples
-    --------
-    >>> from dialogeval.predictions.cells import Cell, build
-    >>> one = build([Cell("A", 0, state={"hotel": {"area": "north"}})], "a.json", name="a", format="dstc9")
-    >>> document(one, "gt-pr")
-    {'A': {'0': {'pr': [['hotel', 'area', 'north']]}}}
-    """
+    """Return predictions as JSON data."""
     return _DOCUMENTS[format](_collect(predictions))
 
 

@@ -12,37 +12,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..exceptions import PredictionError, show
-from ..files import parse_json
-from .cells import ABSENT, Cell, turn_gap
+from dialogeval.exceptions import PredictionError, show
+from dialogeval.predictions.cells import ABSENT, Cell, turn_gap
+from dialogeval.strict_json import parse_json
 
 __all__ = ["READERS", "Content"]
 
 
 @dataclass
 class Content:
-    """A parsed prediction file.
-
-    Parameters
-    ----------
-    file : str
-        Name for messages.
-    rows : list of (int, dict), optional
-        Line or row number from 1, and the fields of that row.
-    document : object, optional
-        JSON that is not rows.
-    unit : {"line", "row", "item"}
-        What the numbers of ``rows`` count. Cells of a "row" (CSV, Parquet) may hold JSON as text.
-    unused : collections.Counter
-        Fields that a reader met and does not use, with the number of turns that have them.
-    notes : list of str
-        What a reader had to say.
-
-    Examples
-    --------
-    >>> Content("a.json", document={}).rows is None
-    True
-    """
+    """A parsed prediction file."""
 
     file: str
     rows: list[tuple[int, dict[str, Any]]] | None = None

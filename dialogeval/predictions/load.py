@@ -13,14 +13,22 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import DataFileError, DialogevalError, PredictionError, UnknownNameError, UsageError, show
-from ..files import collection_paused, parse_json, read_bytes, read_json_lines
-from ..locate import locate_predictions
-from ..parquet_file import parquet_table
-from ..remarks import few
-from ..tables import Predictions
-from .cells import build
-from .formats import READERS, Content
+from dialogeval.exceptions import (
+    DataFileError,
+    DialogevalError,
+    PredictionError,
+    UnknownNameError,
+    UsageError,
+    few,
+    show,
+)
+from dialogeval.files import collection_paused, read_bytes
+from dialogeval.locate import locate_predictions
+from dialogeval.parquet_file import parquet_table
+from dialogeval.predictions.cells import build
+from dialogeval.predictions.formats import READERS, Content
+from dialogeval.strict_json import parse_json, read_json_lines
+from dialogeval.tables import Predictions
 
 __all__ = [
     "FORMATS",
@@ -111,16 +119,7 @@ def load_predictions(
 
 
 def check_format(format: str | None) -> None:
-    """Refuse the name of a format that does not exist.
-
-    Raises
-    ------
-    UnknownNameError
-
-    Examples
-    --------
-    >>> check_format("pairs")
-    """
+    """Refuse the name of a format that does not exist."""
     if format is not None and format not in FORMATS:
         raise UnknownNameError("format", format, FORMATS)
 
@@ -133,35 +132,7 @@ def read_predictions(
     first: int | None = None,
     like: str | None = None,
 ) -> Predictions:
-    """Read predictions from bytes: a whole file, or a piece of one in the same format.
-
-    Parameters
-    ----------
-    data : bytes
-        JSON, JSON lines, CSV or Parquet, unpacked.
-    file : str
-        Name for messages.
-    format, name : str, optional
-        As for `load_predictions`.
-    first : int, optional
-        Of a piece of JSON lines or Parquet: the number of its first line or row in the file.
-    like : str, optional
-        Of a piece: the format that the file has so far.
-
-    Returns
-    -------
-    Predictions
-
-    Raises
-    ------
-    DataFileError, PredictionError
-        As `load_predictions`.
-
-    Examples
-    --------
-    >>> read_predictions(b'{"dialogue_id": "a", "turn": 0, "response": "hello"}', "mine.jsonl").name
-    'mine'
-    """
+    """Read predictions from bytes: a whole file, or a piece of one in the same format."""
     content = _parse(data, file, first)
     known = format or (recognize(content) if like is None else _recognize_more(content, like))
     return build(
@@ -177,27 +148,7 @@ def read_predictions(
 
 
 def recognize(content: Content) -> str:
-    """Say which format parsed content follows.
-
-    Parameters
-    ----------
-    content : Content
-
-    Returns
-    -------
-    str
-        One of `FORMATS`.
-
-    Raises
-    ------
-    PredictionError
-        None fits, or two do; the line says what was seen.
-
-    Examples
-    --------
-    >>> recognize(Content("a.json", document={"sng01": [{"hotel": {"area": "north"}}]}))
-    'dstc9'
-    """
+    """Say which format parsed content follows."""
     if content.rows == []:
         raise PredictionError("holds no turns", file=content.file)
     if content.rows is not None:
@@ -375,13 +326,7 @@ def _csv(data: bytes, file: str) -> Any:
 
 
 def system_name(file: str) -> str:
-    """Return a file's name without the endings that tell formats, so that ``gpt-3.5.json`` keeps its 5.
-
-    Examples
-    --------
-    >>> system_name("gpt-3.5.json.gz")
-    'gpt-3.5'
-    """
+    """Return a file's name without the endings that tell formats, so that ``gpt-3.5.json`` keeps its 5."""
     name = file
     while "." in name and name.rsplit(".", 1)[1].lower() in _ENDINGS and name.rsplit(".", 1)[0]:
         name = name.rsplit(".", 1)[0]

@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
-from ..exceptions import DataFileError, DialogevalError, PredictionError, UsageError, show
-from ..files import MAX_RATIO, open_file, parse_json, unreadable
-from ..parquet_file import HARMLESS, ROWS_AT_ONCE, decoded, parquet_source, sized_batches
-from ..remarks import few
-from ..tables import canonical_id
+from dialogeval.exceptions import DataFileError, DialogevalError, PredictionError, UsageError, few, show
+from dialogeval.files import MAX_RATIO, open_file, unreadable
+from dialogeval.parquet_file import HARMLESS, ROWS_AT_ONCE, decoded, parquet_source, sized_batches
+from dialogeval.strict_json import parse_json
+from dialogeval.tables import canonical_id
 
 __all__ = ["LARGE", "Piece", "can_be_cut", "pieces_of"]
 
@@ -36,19 +36,7 @@ _MEND = "convert it with dialogeval convert --to turns (or --to pairs), or read 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some whole dialogues of a file.
-
-    Parameters
-    ----------
-    number : int
-        From 0, in the order of the file.
-    first : int
-        Line or row of the file that the piece begins with, from 1.
-    rows : int
-        Lines or rows that it holds.
-    data : bytes
-        JSON lines or a Parquet file.
-    """
+    """Some whole dialogues of a file."""
 
     number: int
     first: int
@@ -57,36 +45,7 @@ class Piece:
 
 
 def pieces_of(path: str | os.PathLike[str], turns_at_once: int) -> Iterator[Piece]:
-    """Cut a file of predictions into pieces.
-
-    Parameters
-    ----------
-    path : path-like
-        JSON lines (perhaps as ``.gz``) or Parquet; the turns of a dialogue stand
-        next to each other.
-    turns_at_once : int
-        Turns of a piece, at least; more where the last dialogue has some left.
-
-    Yields
-    ------
-    Piece
-
-    Raises
-    ------
-    UsageError
-        ``turns_at_once`` is no number from 1, or the file is of another kind.
-    DataFileError
-        The file cannot be read.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "mine.jsonl")
-    >>> rows = [("a", 0), ("a", 1), ("b", 0)]
-    >>> _ = file.write_text("".join(f'{{"dialogue_id": "{d}", "turn": {t}}}\\n' for d, t in rows))
-    >>> [(piece.first, piece.rows) for piece in pieces_of(file, 1)]
-    [(1, 2), (3, 1)]
-    """
+    """Cut a file of predictions into pieces."""
     if not isinstance(turns_at_once, int) or isinstance(turns_at_once, bool) or turns_at_once < 1:
         raise UsageError("turns_at_once", expected="a whole number from 1", got=show(turns_at_once))
     empty = True
@@ -115,13 +74,7 @@ def _parts(
 
 
 def can_be_cut(path: str | os.PathLike[str]) -> bool:
-    """Tell from its beginning whether a file is one that `pieces_of` takes.
-
-    Examples
-    --------
-    >>> can_be_cut("no/such/file")
-    False
-    """
+    """Tell from its beginning whether a file is one that `pieces_of` takes."""
     try:
         with _opened(path) as stream:
             if stream.peek(4)[:4] == b"PAR1":  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NoReturn
 
-from ..exceptions import PredictionError, show
+from dialogeval.exceptions import PredictionError, show
 
 __all__ = ["REPAIRS", "read_state"]
 
@@ -30,36 +30,7 @@ _EXACT = 2**53
 
 
 def read_state(state: Any, repairs: Counter[str], strings: str = "refuse") -> list[Triple]:
-    """Turn a state of any unambiguous shape into triples, in the order of the file.
-
-    Parameters
-    ----------
-    state : object
-        ``{domain: {slot: value}}``, ``{"domain-slot": value}``, or a list of [domain, slot, value],
-        of ["domain-slot", value] or of objects with the keys domain, slot and value.
-    repairs : collections.Counter
-        Counts by key of `REPAIRS`; added to.
-    strings : {"refuse", "split"}
-        ``"split"`` also accepts "domain-slot-value" as an item of a list; the first two hyphens
-        divide it, so that a value may hold further ones.
-
-    Returns
-    -------
-    list of tuple of str
-        (domain, slot, value); no triple twice.
-
-    Raises
-    ------
-    PredictionError
-        Any other shape; without file, dialogue and turn, which the caller knows.
-
-    Examples
-    --------
-    >>> read_state({"hotel": {"area": "north", "stars": 4}}, Counter())
-    [('hotel', 'area', 'north'), ('hotel', 'stars', '4')]
-    >>> read_state(["hotel-book day-tuesday"], Counter(), strings="split")
-    [('hotel', 'book day', 'tuesday')]
-    """
+    """Turn a state of any unambiguous shape into triples, in the order of the file."""
     if type(state) is dict:
         out: list[Triple] = []
         nested = True

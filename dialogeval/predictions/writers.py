@@ -17,11 +17,11 @@ from typing import Any
 import orjson
 import pandas as pd
 
-from ..exceptions import UnknownNameError, UsageError
-from ..tables import Predictions
-from ..writing import write_whole
-from .documents import document
-from .load import FORMATS, load_predictions
+from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.predictions.documents import document
+from dialogeval.predictions.load import FORMATS, load_predictions
+from dialogeval.tables import Predictions
+from dialogeval.writing import write_whole
 
 __all__ = ["convert", "lost", "save_predictions"]
 
@@ -138,24 +138,7 @@ def convert(
 
 
 def lost(predictions: Predictions, format: str) -> list[str]:
-    """Say what a format could not hold of some predictions.
-
-    Parameters
-    ----------
-    predictions : Predictions
-    format : str
-        One of `FORMATS`.
-
-    Returns
-    -------
-    list of str
-        Empty if nothing would be lost.
-
-    Examples
-    --------
-    >>> lost(Predictions("none"), "dstc9")
-    []
-    """
+    """Say what a format could not hold of some predictions."""
     holds, out = _HOLDS[format], []
     for part in ("states", "responses", "active_domains"):
         if getattr(predictions, part) is not None and part.replace("_", " ") not in holds:

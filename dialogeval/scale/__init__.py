@@ -6,8 +6,8 @@ are put side by side, and values and intervals are read off them as always.
 
 from __future__ import annotations
 
-from .run import TURNS_AT_ONCE, score_in_pieces
-from .shown import in_lines, largest_difference, piece_table, type_growth
+from dialogeval.scale.run import TURNS_AT_ONCE, score_in_pieces
+from dialogeval.scale.shown import in_lines, largest_difference, piece_table, type_growth
 
 __all__ = [
     "TURNS_AT_ONCE",

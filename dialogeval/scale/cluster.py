@@ -12,10 +12,10 @@ from contextlib import ExitStack
 from itertools import islice
 from typing import Any
 
-from .. import __version__
-from ..exceptions import UsageError, show
-from ..predictions.pieces import Piece
-from .counts import Counts, Plan, count_piece
+from dialogeval import __version__
+from dialogeval.exceptions import UsageError, show
+from dialogeval.predictions.pieces import Piece
+from dialogeval.scale.counts import Counts, Plan, count_piece
 
 __all__ = ["LOCAL", "count_on_cluster"]
 
@@ -28,35 +28,7 @@ AHEAD = 2
 
 
 def count_on_cluster(plan: Plan, pieces: Iterable[Piece], dask: Any) -> Iterator[Counts]:
-    """Count pieces on the workers of a cluster.
-
-    Parameters
-    ----------
-    plan : Plan
-        Sent to every worker once.
-    pieces : iterable of Piece
-    dask : str or distributed.Client
-        An address, ``"local"``, or a client, which stays open.
-
-    Yields
-    ------
-    Counts
-        In the order in which they are done.
-
-    Raises
-    ------
-    UsageError
-        Dask is not installed, no scheduler answers, it has no workers, these have another version or die.
-    DialogevalError
-        What a worker refused.
-
-    Examples
-    --------
-    >>> next(count_on_cluster(Plan("mine.jsonl"), [], "nowhere:1"))
-    Traceback (most recent call last):
-    ...
-    dialogeval.exceptions.UsageError: dask: expected local or an address such as tcp://host:8786, ...
-    """
+    """Count pieces on the workers of a cluster."""
     with ExitStack() as stack:
         client = _client(dask, stack)
         workers = _workers(client)

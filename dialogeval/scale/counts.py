@@ -13,50 +13,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..alignment import Alignment
-from ..alignment.fit import align_predictions
-from ..choosing import chosen_protocol
-from ..counting import count_all
-from ..coverage import match_turns
-from ..exceptions import CoverageError, UsageError
-from ..files import collection_paused
-from ..metrics import Metric
-from ..metrics.pairs import TextPair
-from ..pairing import make_pairs, scorable
-from ..predictions.load import read_predictions
-from ..predictions.pieces import Piece
-from ..protocols import Protocol
-from ..remarks import Remark, plain
-from ..resampling import all_dialogue_sums
-from ..signature import compared
-from ..tables import Predictions, table
-from .gold import GoldSlices
+from dialogeval.exceptions import CoverageError, Remark, UsageError, plain
+from dialogeval.files import collection_paused
+from dialogeval.metrics import Metric, TextPair
+from dialogeval.ontology.alignment import Alignment
+from dialogeval.ontology.mapping import align_predictions
+from dialogeval.pairing import make_pairs, match_turns, scorable
+from dialogeval.predictions.load import read_predictions
+from dialogeval.predictions.pieces import Piece
+from dialogeval.protocols import Protocol, chosen_protocol, compared
+from dialogeval.scale.gold import GoldSlices
+from dialogeval.stats import all_dialogue_sums, count_all
+from dialogeval.tables import Predictions, table
 
 __all__ = ["Counts", "Plan", "count_piece", "count_predictions", "counting_functions"]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What all pieces of a file share.
-
-    Parameters
-    ----------
-    file : str
-        Name for messages.
-    gold : GoldSlices or None
-        None for a file that carries its own gold.
-    protocol : str, Protocol or None
-    alignment : Alignment or None
-    tokenizer : str or None
-        Instead of the protocol's.
-    steps : tuple of str
-        Besides the protocol's.
-    missing : str or None
-    like : str or None
-        Format of the file's first piece, where none is given.
-    format, name : str or None
-        As for `dialogeval.load_predictions`.
-    """
+    """What all pieces of a file share."""
 
     file: str
     gold: GoldSlices | None = None
@@ -72,35 +47,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Counts:
-    """The counts of one piece.
-
-    Parameters
-    ----------
-    number : int
-        Of the piece, in the order of the file.
-    first : int
-        Its first line or row.
-    system, format : str
-    fields : tuple of str
-        What the predictions hold: ``states``, ``responses``, ``active_domains``, ``gold``.
-    protocol : Protocol
-    keys : tuple of str
-        Of the metrics that are scored.
-    turns : pandas.DataFrame
-        dialogue_id and turn of the predictions.
-    sums : list of pandas.DataFrame
-        By counting function of the metrics (see `counting_functions`), the sums by dialogue.
-    said : TextPair or None
-        The responses (no references), where a metric counts types.
-    read, heard : list of Remark
-        Of the reader; of what was paired.
-    tasks : dict of str to tuple
-        As `dialogeval.signature.compared` returns it.
-    digest : int
-        Of the gold that the piece carries.
-    slots : pandas.DataFrame
-        domain and slot of the gold that the piece carries.
-    """
+    """The counts of one piece."""
 
     number: int
     first: int
@@ -120,41 +67,12 @@ class Counts:
 
 
 def counting_functions(metrics: tuple[Metric, ...]) -> dict[Callable, bool]:
-    """Return the counting functions of metrics, each once, and whether their counts may be added.
-
-    Examples
-    --------
-    >>> from dialogeval.protocols import PROTOCOLS
-    >>> list(counting_functions(PROTOCOLS["lai2019"].resolve_metrics()).values())
-    [True, False, True]
-    """
+    """Return the counting functions of metrics, each once, and whether their counts may be added."""
     return {part.counts: part.additive for m in metrics for part in m.sources}
 
 
 def count_piece(plan: Plan, piece: Piece) -> Counts:
-    """Read a piece of a file and count it.
-
-    Parameters
-    ----------
-    plan : Plan
-    piece : Piece
-
-    Returns
-    -------
-    Counts
-
-    Raises
-    ------
-    DialogevalError
-        As `dialogeval.load_predictions` and `dialogeval.score`.
-
-    Examples
-    --------
-    >>> row = b'{"dialogue_id": "a", "turn": 0, "gold": {}, "pred": {}}'
-    >>> counts = count_piece(Plan("mine.jsonl"), Piece(0, 1, 1, row))
-    >>> counts.protocol.name, len(counts.turns)
-    ('lin2021', 1)
-    """
+    """Read a piece of a file and count it."""
     with collection_paused():
         predictions = read_predictions(piece.data, plan.file, plan.format, plan.name, piece.first, plan.like)
     return count_predictions(plan, predictions, piece.number, piece.first)
@@ -163,35 +81,7 @@ def count_piece(plan: Plan, piece: Piece) -> Counts:
 def count_predictions(
     plan: Plan, predictions: Predictions, number: int, first: int, dialogues: Sequence[str] | None = None
 ) -> Counts:
-    """Pair and count the predictions of some whole dialogues.
-
-    Parameters
-    ----------
-    plan : Plan
-    predictions : Predictions
-    number, first : int
-        As in `Counts`.
-    dialogues : sequence of str, optional
-        Dialogues of the gold that are counted; those of the predictions by default.
-
-    Returns
-    -------
-    Counts
-
-    Raises
-    ------
-    DialogevalError
-        As `dialogeval.score`.
-
-    Examples
-    --------
-    >>> from dialogeval.corpora import load_corpus
-    >>> from dialogeval.tables import as_predictions
-    >>> gold = load_corpus("sample/crosswoz_en")
-    >>> counts = count_predictions(Plan("gold", GoldSlices(gold), "lin2021"), as_predictions(gold), 0, 1)
-    >>> len(counts.sums), int(counts.sums[0]["exact"].sum()) == len(gold.turns)
-    (2, True)
-    """
+    """Pair and count the predictions of some whole dialogues."""
     own = predictions.gold
     whole = plan.gold.corpus if plan.gold else own
     if whole is None:

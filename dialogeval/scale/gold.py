@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..tables import Corpus
+from dialogeval.tables import Corpus
 
 __all__ = ["GoldSlices"]
 
@@ -23,21 +23,7 @@ _CUT = ("dialogues", "turns", "states", "alternatives", "corrections", "spans", 
 
 @dataclass(frozen=True)
 class GoldSlices:
-    """A corpus whose rows are found by dialogue.
-
-    Parameters
-    ----------
-    corpus : Corpus
-
-    Examples
-    --------
-    >>> from dialogeval.corpora import load_corpus
-    >>> gold = load_corpus("sample/crosswoz_en")
-    >>> slices = GoldSlices(gold)
-    >>> part = slices.take(gold.dialogues["dialogue_id"].tolist()[:2])
-    >>> len(part.dialogues), part.id == gold.id
-    (2, True)
-    """
+    """A corpus whose rows are found by dialogue."""
 
     corpus: Corpus
     _ids: pd.Index = field(init=False, repr=False)
@@ -54,18 +40,7 @@ class GoldSlices:
         object.__setattr__(self, "_rows", rows)
 
     def take(self, dialogues: Sequence[str]) -> Corpus:
-        """Return the corpus with the rows of some dialogues only; ids that it lacks are passed over.
-
-        Parameters
-        ----------
-        dialogues : sequence of str
-            Canonical ids, each once.
-
-        Returns
-        -------
-        Corpus
-            Under the name of the whole. Goals, bookings, layouts and ontology are those of the whole.
-        """
+        """Return the corpus with the rows of some dialogues only; ids that it lacks are passed over."""
         codes = self._ids.get_indexer(pd.Index(dialogues))
         wanted = np.sort(codes[codes >= 0])
         cut: dict[str, Any] = {}

@@ -12,20 +12,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..counting import value_table
-from ..coverage import Coverage, match_turns
-from ..exceptions import PredictionError, printable
-from ..golds import ontology_size
-from ..metrics import Metric
-from ..metrics.pairs import TextPair
-from ..metrics.slots import count_slot_errors
-from ..predictions.cells import fingerprint
-from ..protocols import Protocol
-from ..remarks import all_lines, merge_remarks
-from ..scoring import Scores, not_kept
-from ..signature import signature
-from ..tables import Corpus, Predictions, Source
-from .counts import Counts, Plan, counting_functions
+from dialogeval.exceptions import PredictionError, all_lines, merge_remarks, printable
+from dialogeval.metrics import Metric, TextPair
+from dialogeval.metrics.states import count_slot_errors
+from dialogeval.pairing import Coverage, match_turns, ontology_size
+from dialogeval.predictions.cells import fingerprint
+from dialogeval.protocols import Protocol, signature
+from dialogeval.scale.counts import Counts, Plan, counting_functions
+from dialogeval.scoring import Scores, not_kept
+from dialogeval.stats import value_table
+from dialogeval.tables import Corpus, Predictions, Source
 
 __all__ = ["Seen", "join_counts"]
 
@@ -38,13 +34,7 @@ class _NotKept(dict[str, Any]):
 
 
 class Seen:
-    """What the pieces so far hold, to refuse a file as soon as two of them do not fit.
-
-    Examples
-    --------
-    >>> Seen("mine.jsonl").first is None
-    True
-    """
+    """What the pieces so far hold, to refuse a file as soon as two of them do not fit."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -52,17 +42,7 @@ class Seen:
         self.ids: set[str] = set()
 
     def add(self, counts: Counts) -> None:
-        """Take one more piece.
-
-        Parameters
-        ----------
-        counts : Counts
-
-        Raises
-        ------
-        PredictionError
-            A dialogue that another piece holds too; other fields or another format than there.
-        """
+        """Take one more piece."""
         first: Counts = self.first or counts
         self.first = first
         for what in ("format", "fields", "keys", "tasks"):
@@ -89,36 +69,7 @@ class Seen:
 
 
 def join_counts(plan: Plan, parts: Iterable[Counts], resamples: int, seed: int) -> Scores:
-    """Put the counts of all pieces together.
-
-    Parameters
-    ----------
-    plan : Plan
-    parts : iterable of Counts
-        In any order.
-    resamples, seed : int
-        For the intervals.
-
-    Returns
-    -------
-    Scores
-        Its counts are by dialogue, and it holds no pairs.
-
-    Raises
-    ------
-    CoverageError
-        The pieces together do not cover the corpus, and that was not said to be all right.
-
-    Examples
-    --------
-    >>> from dialogeval.predictions.pieces import Piece
-    >>> from .counts import count_piece
-    >>> row = '{"dialogue_id": "%s", "turn": 0, "gold": {}, "pred": {}}'
-    >>> plan = Plan("mine.jsonl")
-    >>> parts = [count_piece(plan, Piece(i, i + 1, 1, (row % i).encode())) for i in (1, 0)]
-    >>> join_counts(plan, parts, 0, 1)["joint_goal_accuracy"]
-    1.0
-    """
+    """Put the counts of all pieces together."""
     parts = sorted(parts, key=lambda p: p.number)
     protocol = parts[0].protocol
     metrics = tuple(m for m in protocol.resolve_metrics() if m.key in parts[0].keys)

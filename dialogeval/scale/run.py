@@ -13,19 +13,19 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import UsageError, show
-from ..golds import lay_out
-from ..predictions.load import check_format, system_name
-from ..predictions.pieces import Piece, pieces_of
-from ..protocols import Protocol, find_protocol
-from ..scoring import RESAMPLES, SEED, Scores, check_arguments
-from ..tables import Corpus, Predictions, table
-from .counts import Counts, Plan, count_piece, count_predictions
-from .gold import GoldSlices
-from .join import Seen, join_counts
+from dialogeval.exceptions import UsageError, show
+from dialogeval.pairing import lay_out
+from dialogeval.predictions.load import check_format, system_name
+from dialogeval.predictions.pieces import Piece, pieces_of
+from dialogeval.protocols import Protocol, find_protocol
+from dialogeval.scale.counts import Counts, Plan, count_piece, count_predictions
+from dialogeval.scale.gold import GoldSlices
+from dialogeval.scale.join import Seen, join_counts
+from dialogeval.scoring import RESAMPLES, SEED, Scores, check_arguments
+from dialogeval.tables import Corpus, Predictions, table
 
 if TYPE_CHECKING:
-    from ..alignment import Alignment
+    from dialogeval.ontology.alignment import Alignment
 
 __all__ = ["TURNS_AT_ONCE", "score_in_pieces"]
 
@@ -93,9 +93,9 @@ def score_in_pieces(
     >>> scores.signature == de.score(gold, gold, "lin2021").signature
     True
     """
-    from ..alignment import load_alignment
-    from ..corpora import load_corpus
-    from ..locate import locate_predictions
+    from dialogeval.corpora.load import load_corpus
+    from dialogeval.locate import locate_predictions
+    from dialogeval.ontology.alignment import load_alignment
 
     if not isinstance(predictions, (str, os.PathLike)):
         mend = "score tables with score()"
@@ -135,7 +135,7 @@ def score_in_pieces(
 def _counted(plan: Plan, pieces: Iterable[Piece], dask: Any) -> Iterator[Counts]:
     if dask is None:
         return (count_piece(plan, piece) for piece in pieces)
-    from .cluster import count_on_cluster
+    from dialogeval.scale.cluster import count_on_cluster
 
     return count_on_cluster(plan, pieces, dask)
 

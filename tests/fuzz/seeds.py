@@ -20,8 +20,8 @@ from dialogeval.files import read_bytes
 from dialogeval.predictions.cells import ABSENT, Cell, build
 from dialogeval.predictions.load import FORMATS
 from dialogeval.predictions.writers import save_predictions
+from dialogeval.report import append_results, result_rows
 from dialogeval.resources import resource_dir
-from dialogeval.results_store import append_results, result_rows
 
 from .file_mutators import SEPARATOR
 

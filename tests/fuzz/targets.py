@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import Any
 
 import dialogeval as de
-from dialogeval.alignment.compose import load_alignment
-from dialogeval.alignment.mapping import map_predictions
-from dialogeval.alignment.reading import save_alignment
 from dialogeval.corpora import entries
-from dialogeval.database import load_database
 from dialogeval.exceptions import DialogevalError
-from dialogeval.files import parse_json, read_json_lines, unpack, zip_members
+from dialogeval.files import unpack, zip_members
+from dialogeval.metrics.task import load_database
 from dialogeval.ontology import ontology_of
+from dialogeval.ontology.alignment import load_alignment, save_alignment
+from dialogeval.ontology.mapping import map_predictions
 from dialogeval.predictions.load import FORMATS, load_predictions, read_predictions
 from dialogeval.predictions.pieces import pieces_of
 from dialogeval.predictions.writers import lost, save_predictions
-from dialogeval.results_store import append_results, read_results
+from dialogeval.report import append_results, read_results
+from dialogeval.strict_json import parse_json, read_json_lines
 from dialogeval.tables import Corpus, Predictions
 
 from .file_mutators import SEPARATOR, mutate_archive, mutate_csv, mutate_parquet, mutate_parts

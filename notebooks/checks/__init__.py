@@ -1,0 +1,1 @@
+"""Checks of the exercises in the lessons: the correct value, typical slips, and hints."""
