@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 from checks import exercises_misalignment as exercises
+from dialogeval.plots.alignment import attribution_parts
 from lessons import example_trackers, misalignment
 from test_notebooks import FOLDER, code_cells, read
 
@@ -12,7 +13,6 @@ import dialogeval as de
 from dialogeval import plots
 from dialogeval.exceptions import UsageError
 from dialogeval.ontology.attribution import CAUSES
-from dialogeval.plots.alignment import attribution_parts
 
 LESSON, JGA = "05_ontology_misalignment", "joint_goal_accuracy"
 WAY = de.load_alignment("multiwoz__crosswoz_en")

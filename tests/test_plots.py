@@ -9,6 +9,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from dialogeval.plots.base import FILLS, plain, png
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -17,7 +18,6 @@ import dialogeval as de
 from dialogeval import plots
 from dialogeval.analysis.breakdowns import by_slot
 from dialogeval.exceptions import UnknownNameError, UsageError
-from dialogeval.plots.base import FILLS, plain, png
 from dialogeval.scoring import Scores
 from dialogeval.tables import Corpus, Predictions, table
 

@@ -11,6 +11,7 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from dialogeval.plots.ranks import rank_grid
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
@@ -31,7 +32,6 @@ from dialogeval.comparison import (
     ranks,
 )
 from dialogeval.exceptions import DataFileError, UsageError
-from dialogeval.plots.ranks import rank_grid
 from dialogeval.report import export_html
 from dialogeval.resources import resource_dir
 

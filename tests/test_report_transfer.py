@@ -10,6 +10,7 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from dialogeval.plots.transfer import stacked_parts, transfer_matrix
 from test_report import check_page
 
 import dialogeval as de
@@ -17,7 +18,6 @@ from dialogeval.exceptions import DataFileError, DialogevalError, UnknownNameErr
 from dialogeval.ontology import attribution as transfer
 from dialogeval.ontology.alignment import load_alignment
 from dialogeval.ontology.attribution import CAUSES, _training_split, alignment_and_file
-from dialogeval.plots.transfer import stacked_parts, transfer_matrix
 from dialogeval.report import export_html, result_rows
 from dialogeval.resources import resource_dir
 

@@ -571,9 +571,7 @@ ALL_of_parts = "all"
 _TRIPLES = ["gold", "predicted", "tp", "fp", "fn"]
 
 
-def breakdown(
-    scores: Scores | Sequence[Scores], by: str | pd.Series, *, training: Corpus | None = None
-) -> pd.DataFrame:
+def breakdown(scores: Any, by: str | pd.Series, *, training: Corpus | None = None) -> pd.DataFrame:
     """Break scores down: one row a group, and the whole in the last row.
 
     Parameters

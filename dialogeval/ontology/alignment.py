@@ -591,9 +591,9 @@ CONVERTERS: dict[str, Converter] = {
     "stars_to_points": Converter(_stars_to_points, "points_to_stars"),
     "points_to_stars": Converter(_points_to_stars, "stars_to_points"),
 }
-for _name, _forms in {"yuan": _YUAN, "points": _POINTS, "duration": _DURATION, "time": _TIME}.items():
-    CONVERTERS[f"{_name}_zh"] = Converter(partial(_rephrase, rules=_forms, to=0), f"{_name}_en")
-    CONVERTERS[f"{_name}_en"] = Converter(partial(_rephrase, rules=_forms, to=1), f"{_name}_zh")
+for _kind, _forms in {"yuan": _YUAN, "points": _POINTS, "duration": _DURATION, "time": _TIME}.items():
+    CONVERTERS[f"{_kind}_zh"] = Converter(partial(_rephrase, rules=_forms, to=0), f"{_kind}_en")
+    CONVERTERS[f"{_kind}_en"] = Converter(partial(_rephrase, rules=_forms, to=1), f"{_kind}_zh")
 
 
 def value_key(value: str) -> str:

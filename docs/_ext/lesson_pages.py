@@ -10,7 +10,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.transforms import SphinxTransform
 
 _NAME = re.compile(r"(de|dialogeval|plots|inspection|leaderboard|oddities|significance)\.(\w+)")
-_CAPTION = re.compile(r"<em>Figure:</em> (.*)</p>", flags=re.DOTALL)
+_CAPTION = re.compile(r"<em>Figure:</em>.*?</summary>(.*)</details>", flags=re.DOTALL)
 
 
 class ApiLinks(SphinxTransform):

@@ -174,7 +174,7 @@ class DefinitionExplorer:
 
     def _ipython_display_(self) -> None:
         from dialogeval import plots
-        from dialogeval.plots.definitions import before_after
+        from dialogeval.plots.results import before_after
 
         start, effects = self.page(self.start), self.effects_page()
         if self.box is None:
