@@ -40,6 +40,7 @@ _HOMES = {
         "render_dialogue",
         "reset_accuracy",
     ],
+    "metrics": ["Metric"],
     "metrics.states": ["joint_goal_accuracy", "slot_f1", "slot_scores"],
     "metrics.text": ["bleu", "sentence_bleu_mean", "distinct_n", "distinct_utterances"],
     "metrics.goals": ["goal_scores"],
@@ -92,6 +93,8 @@ if TYPE_CHECKING:
     from dialogeval.scoring import Scores, score
     from dialogeval.tables import Corpus, Predictions, as_predictions, predictions_from, table
 
+    from .metrics import Metric
+
 
 def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
@@ -100,4 +103,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME_OF])
+    return __all__

@@ -21,6 +21,7 @@ import pandas as pd
 
 from dialogeval.corpora.catalog import local_file
 from dialogeval.corpora.entries import catalog
+from dialogeval.corpora.load import as_corpus
 from dialogeval.csv_text import csv_text
 from dialogeval.definition_table import rankings
 from dialogeval.exceptions import (
@@ -44,7 +45,7 @@ from dialogeval.metrics.task import (
     offers_table,
 )
 from dialogeval.pairing import match_turns, scorable
-from dialogeval.predictions.load import load_predictions, system_name
+from dialogeval.predictions.load import as_loaded, load_predictions, system_name
 from dialogeval.protocols import PROTOCOLS, Protocol, chosen_protocol, find_protocol
 from dialogeval.scoring import RESAMPLES, SEED, Scores, score
 from dialogeval.stats import (
@@ -411,8 +412,8 @@ class Comparison:
 
 
 def compare(
-    gold: Corpus | str | None,
-    predictions: Mapping[str, Predictions],
+    gold: Corpus | str | os.PathLike[str] | None,
+    predictions: Mapping[str, Predictions | str | os.PathLike[str]],
     protocol: str | Protocol | None = None,
     *,
     metrics: Sequence[str] | None = None,
@@ -430,8 +431,8 @@ def compare(
     ----------
     gold : Corpus, str or None
         As for `score`.
-    predictions : mapping of str to Predictions
-        At least two systems, by the name that tables show.
+    predictions : mapping of str to Predictions, str or path-like
+        At least two systems or their files, by the name that tables show.
     protocol : str or Protocol, optional
     metrics : sequence of str, optional
         Keys of the protocol's scores; all by default. Only these are scored and tested, and only what
@@ -478,10 +479,6 @@ def compare(
     if not isinstance(predictions, Mapping):
         expected = "a dictionary of predictions by name"
         raise UsageError("predictions", expected=expected, got=show(predictions))
-    for name, system in predictions.items():
-        if not isinstance(system, Predictions):
-            mend = "read the file with load_predictions first"
-            raise UsageError(f"predictions of {name}", expected="Predictions", got=show(system), mend=mend)
     if len(predictions) < 2:
         raise UsageError("nothing to compare", expected="at least two systems", got=str(len(predictions)))
     for name, number in (("level", level), ("shuffles", shuffles)):
@@ -491,11 +488,8 @@ def compare(
         raise UsageError("level", expected="between 0 and 1", got=str(level))
     if int(shuffles) != shuffles or not 0 <= shuffles <= 1_000_000:
         raise UsageError("shuffles", expected="a whole number from 0 to 1,000,000", got=show(shuffles))
-    if isinstance(gold, str):
-        from dialogeval.corpora.load import load_corpus
-
-        gold = load_corpus(gold)
-    named = {printable(name): replace(p, name=printable(name)) for name, p in predictions.items()}
+    gold = as_corpus(gold)
+    named = {printable(n): replace(as_loaded(p), name=printable(n)) for n, p in predictions.items()}
     if len(named) < len(predictions):
         raise UsageError("two systems have names that look alike", mend="rename one of them")
     warnings: list[str] = []

@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dialogeval.corpora.load import as_corpus
 from dialogeval.exceptions import DialogevalError, UnknownNameError, UsageError
 from dialogeval.metrics import Metric
 from dialogeval.metrics.states import FUZZY_METRICS, StatePair, Triples, distinct, pair_states
 from dialogeval.normalize import normalize_slot, normalize_values, own_steps
 from dialogeval.pairing import GOLDS, Coverage, lay_out, match_turns, ontology_size, state_pair
+from dialogeval.predictions.load import as_loaded
 from dialogeval.protocols import PROTOCOLS, Protocol, find_protocol, metric_table, signature
 from dialogeval.scoring import SEED
 from dialogeval.stats import bootstrap, dialogue_sums, percentile_interval
@@ -73,7 +75,7 @@ class _Row:
 
 def definitions(
     gold: Corpus | str | os.PathLike[str] | None,
-    predictions: Predictions | Mapping[str, Predictions],
+    predictions: Predictions | str | os.PathLike[str] | Mapping[str, Predictions | str | os.PathLike[str]],
     protocols: Sequence[str | Protocol] | None = None,
     policies: Mapping[str, Sequence[str]] | None = None,
     metric: str = "joint_goal_accuracy",
@@ -88,8 +90,8 @@ def definitions(
     ----------
     gold : Corpus, str, path-like or None
         A corpus, its name or path; None for predictions whose files carry their own gold.
-    predictions : Predictions or mapping of str to Predictions
-        One system, or several by name.
+    predictions : Predictions, str, path-like, or mapping of str to any of these
+        One system or its file, or several by name.
     protocols : sequence of str or Protocol, optional
         All built-in protocols for states by default.
     policies : mapping of str to sequence of str, optional
@@ -132,19 +134,16 @@ def definitions(
     if metric not in known:
         raise UnknownNameError("score of states", metric, known)
     rows, notes = _rows(protocols, POLICIES if policies is None else policies, known[metric])
-    if isinstance(predictions, Predictions):
-        predictions = {predictions.name: predictions}
+    if not isinstance(predictions, Mapping):
+        predictions = {(found := as_loaded(predictions)).name: found}
     if not predictions:
         raise UsageError("no predictions", expected="at least one system", got="none")
-    if isinstance(gold, (str, os.PathLike)):
-        from dialogeval.corpora.load import load_corpus
-
-        gold = load_corpus(gold)
+    gold = as_corpus(gold)
     columns: dict[Any, dict[str, float]] = {}
     signatures: dict[str, dict[str, str]] = {row.label: {} for row in rows}
     scored: dict[str, pd.DataFrame] = {}
     heard: dict[str, list[str]] = {}
-    for name, system in predictions.items():
+    for name, system in ((n, as_loaded(p)) for n, p in predictions.items()):
         corpus = gold or system.gold
         if corpus is None:
             raise UsageError("no gold to score against", file=system.path or name, mend="name a corpus")

@@ -179,6 +179,9 @@ class Protocol:
                 if metric not in metric_table():
                     raise UnknownNameError("metric", metric, metric_table())
                 metric = metric_table()[metric]
+            if not isinstance(metric, Metric):
+                mend = "make it one: Metric(key, label, counts, value, source=…)"
+                raise UsageError("metric", expected="a key or a Metric", got=show(metric), mend=mend)
             found.append(metric)
         return tuple(found)
 

@@ -20,9 +20,11 @@ import numpy as np
 import pandas as pd
 
 from dialogeval import __version__
-from dialogeval.exceptions import UsageError, all_lines, printable, show
+from dialogeval.corpora.load import as_corpus
+from dialogeval.exceptions import UnknownNameError, UsageError, all_lines, printable, show
 from dialogeval.metrics import Metric
 from dialogeval.pairing import Coverage, in_version, lay_out, make_pairs, match_turns, scorable
+from dialogeval.predictions.load import as_loaded
 from dialogeval.protocols import Protocol, chosen_protocol, compared, find_protocol, signature
 from dialogeval.stats import RESAMPLES, SEED, count_all, value_table
 from dialogeval.tables import Corpus, Predictions, as_predictions
@@ -107,7 +109,15 @@ class Scores:
 
     def __getitem__(self, key: str) -> float:
         """Return the value of a metric, such as ``scores["joint_goal_accuracy"]``."""
-        return float(self.table["value"].to_dict()[key])
+        return float(self._row(key)["value"])
+
+    def _row(self, key: str) -> pd.Series:
+        if key not in self.table.index:
+            known = {*self.table.index, *self.table["label"]}
+            named = self.table.index[self.table["label"].str.lower() == str(key).lower()]
+            raise UnknownNameError("score", key, named if len(named) else sorted(known & {*self.table.index}))
+        row: Any = self.table.loc[key]
+        return row
 
     def by(self, by: str | pd.Series, *, training: Corpus | None = None) -> pd.DataFrame:
         """Break the scores down, as in ``scores.by("domain")``."""
@@ -119,6 +129,7 @@ class Scores:
 
     def metric_signature(self, key: str) -> str:
         """Return the signature of one score: its name, its switches, and what holds for all."""
+        self._row(key)
         metric = next(m for m in self.metrics if m.key == key)
         name = metric.label.lower().replace(" ", "_")
         return "|".join([name, *(f"{k}:{v}" for k, v in metric.options), *self.signature.split("|")[1:]])
@@ -255,15 +266,8 @@ def score(
     if isinstance(predictions, Corpus):
         version = find_protocol(protocol).gold if protocol is not None else "annotated"
         predictions = as_predictions(in_version(predictions, version))
-    elif not isinstance(predictions, Predictions):
-        from dialogeval.predictions.load import load_predictions
-
-        predictions = load_predictions(predictions)
-    if isinstance(gold, (str, os.PathLike)):
-        from dialogeval.corpora.load import load_corpus
-
-        gold = load_corpus(gold, split)
-    gold = gold or predictions.gold
+    predictions = as_loaded(predictions)
+    gold = as_corpus(gold, split) or predictions.gold
     if gold is None:
         raise UsageError(
             "no gold to score against",

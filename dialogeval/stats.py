@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dialogeval.exceptions import progress
+from dialogeval.exceptions import UsageError, progress, show
 from dialogeval.metrics import Metric
 from dialogeval.metrics.text import delete_one_sums
 
@@ -94,8 +94,13 @@ def jackknife(counts: pd.DataFrame, metric: Metric) -> tuple[float, float]:
 
 def count_all(metrics: tuple[Metric, ...], pairs: Mapping[str, Any]) -> dict[Callable, pd.DataFrame]:
     """Run every counting function of the metrics once."""
-    parts = {part.counts: part.task for m in metrics for part in m.sources}
-    return {function: function(pairs[task]) for function, task in parts.items()}
+    parts = {part.counts: part for m in metrics for part in m.sources}
+    counts = {function: function(pairs[part.task]) for function, part in parts.items()}
+    for function, frame in counts.items():
+        if not isinstance(frame, pd.DataFrame) or "dialogue_id" not in frame.index.names:
+            expected = "a table of counts, indexed by dialogue_id and turn or by dialogue_id"
+            raise UsageError(f"counts of metric {parts[function].key}", expected=expected, got=show(frame))
+    return counts
 
 
 def value_table(

@@ -158,6 +158,16 @@ class Corpus:
     notes: tuple[str, ...] = ()
     cautions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if "layout" not in self.turns:  # a table of one's own says nothing about annotated slots
+            object.__setattr__(self, "turns", self.turns.assign(layout=0))
+        for kind, names in COLUMNS.items():
+            columns = getattr(getattr(self, kind, None), "columns", names)
+            if not {*names} <= {*columns}:
+                raise UsageError(
+                    f"table {kind} of {self.name}", expected=", ".join(names), got=", ".join(columns)
+                )
+
     @property
     def id(self) -> str:
         """The corpus as a signature names it, such as ``crosswoz_en/test@b014b81``."""

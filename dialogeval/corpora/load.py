@@ -305,3 +305,8 @@ def _language(raw: Any) -> str:
 def _split_of(path: Path) -> str:
     stem = path.name.split(".")[0].lower()
     return catalog.SPLITS.get(stem, stem) if stem in ("train", "test", "val", *catalog.SPLITS) else "all"
+
+
+def as_corpus(gold: Corpus | str | os.PathLike[str] | None, split: str = "test") -> Corpus | None:
+    """Return a corpus as it is, or load the one that a name or path stands for."""
+    return load_corpus(gold, split) if isinstance(gold, (str, os.PathLike)) else gold

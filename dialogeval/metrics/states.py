@@ -87,6 +87,15 @@ class StatePair:
         """Code of the slot name by slot code: one code for ``area`` of all domains."""
         return pd.factorize(self.slots["slot"])[0]
 
+    def tables(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return both sides as tidy tables: dialogue_id, turn, domain, slot, value, as they were compared."""
+        sides = []
+        for side in (self.gold, self.pred):
+            table = self.index[side.turn].to_frame(index=False)
+            table[["domain", "slot"]] = self.slots[["domain", "slot"]].to_numpy()[side.slot]
+            sides.append(table.assign(value=np.asarray(self.values, dtype=object)[side.value]))
+        return sides[0], sides[1]
+
     def slot_key(self, triples: Triples) -> Ints:
         """Return (turn, slot) of each triple as one number, increasing."""
         return triples.turn * max(len(self.slots), 1) + triples.slot

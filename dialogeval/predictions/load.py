@@ -331,3 +331,8 @@ def system_name(file: str) -> str:
     while "." in name and name.rsplit(".", 1)[1].lower() in _ENDINGS and name.rsplit(".", 1)[0]:
         name = name.rsplit(".", 1)[0]
     return name
+
+
+def as_loaded(predictions: Predictions | str | os.PathLike[str]) -> Predictions:
+    """Return predictions as they are, or load those of a file."""
+    return predictions if isinstance(predictions, Predictions) else load_predictions(predictions)
