@@ -10,7 +10,7 @@ export JUPYTER_PLATFORM_DIRS := 1
 unexport JPY_SESSION_NAME
 
 .PHONY: help report test test-long lint types unit nbval bench lab notebooks sample assignment slides site clean
-.PHONY: golden test-browser chromium fuzz ready coverage mutants
+.PHONY: golden test-browser chromium fuzz ready coverage
 
 help:
 	@echo "make report   set up, run both report notebooks on the sample corpora, say where they are"
@@ -21,7 +21,6 @@ help:
 	@echo "make bench    speed ratios against peers"
 	@echo "make test-long  lessons and reports on the real corpora, some minutes"
 	@echo "make fuzz     broken files for every reader, 5 minutes each; READERS=\"pairs csv\" SECONDS=60"
-	@echo "make mutants  small faults in the scores, one at a time: do the tests notice? (an hour; ARGS=\"--module goal\")"
 	@echo "make lab      JupyterLab on notebooks/00_start_here.ipynb"
 	@echo "make notebooks  execute all notebooks in place"
 	@echo "make golden   record the golden values of the sample data again"
@@ -117,9 +116,6 @@ SECONDS ?= 300
 
 fuzz: $(VENV)/fuzz.stamp
 	@PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(READERS)
-
-mutants: $(VENV)/test.stamp
-	PYTHONPATH=tests $(BIN)/python -m mutants $(ARGS)
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m bench

@@ -71,7 +71,7 @@ def execute_notebook(
     if not target.parent.is_dir():
         raise ReportError("cannot be written (no such folder)", file=target)
     try:
-        with _quiet_kernel(), _engine(after_cell) as engine:
+        with _quiet_kernel(path.parent), _engine(after_cell) as engine:
             papermill.execute_notebook(
                 str(path),
                 str(target),
@@ -121,15 +121,18 @@ def _engine(after_cell: AfterCell) -> Iterator[str]:
 
 
 @contextmanager
-def _quiet_kernel() -> Iterator[None]:
-    """Keep the kernel's own log off standard error: what a cell prints goes into the notebook anyway."""
+def _quiet_kernel(folder: Path) -> Iterator[None]:
+    """Keep the kernel's own log off standard error; let it import what lies beside the notebook."""
     sys.stderr.flush()
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder.resolve()), before]))
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     session = os.environ.pop("JPY_SESSION_NAME", None)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
+        os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before)
         if session is not None:
             os.environ["JPY_SESSION_NAME"] = session
         os.dup2(kept, 2)

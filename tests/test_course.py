@@ -136,7 +136,9 @@ def test_one_lesson_in_a_kernel_right_wrong_and_missing():
     for number, cell in enumerate(cells):
         cell.id = f"t{number}"
     run = nbformat.v4.new_notebook(cells=cells, metadata=notebook.metadata)
-    NotebookClient(run, allow_errors=True, timeout=120, resources={"metadata": {"path": str(ROOT)}}).execute()
+    NotebookClient(
+        run, allow_errors=True, timeout=120, resources={"metadata": {"path": str(ROOT / "notebooks")}}
+    ).execute()
     errors = {n: o.ename for n, c in enumerate(run.cells) for o in c.outputs if o.output_type == "error"}
     assert errors == {position: "AssertionError" for position, passes in expected if not passes}
     assert [passes for _, passes in expected].count(True) == 4

@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dialogeval as de
-from dialogeval import plots
 from dialogeval.exceptions import UsageError
 from dialogeval.ontology import Ontology, compare_ontologies, ontology_gaps, ontology_of
 from dialogeval.ontology.finder import PAIR, false_friends, measure_proposals, propose_alignment, slot_pairs
-from dialogeval.plots import ontologies as figures
 from dialogeval.tables import Corpus, table
 
 
@@ -186,22 +184,6 @@ def test_false_friends() -> None:
     assert not (proposed["slot"].isin(["type", "parking"])).any()
     with pytest.raises(UsageError, match="expected alike or any, got same"):
         false_friends(a, b, domains="same")
-
-
-def test_figures() -> None:
-    a, b = listed({("hotel", "$a"): ["cheap"], ("hotel", "name"): ["x"]}), listed({("Hotel", "name"): ["x"]})
-    overlap = figures.ontology_overlap(a, b)
-    assert plots.alt_text(overlap).endswith("hotel 1 in both, 1 only in the first, 0 only in the second.")
-    grid = figures.proposal_evidence(propose_alignment(a, b))
-    assert plots.alt_text(grid).endswith("hotel name → Hotel name (same) 1.00.")
-    assert [t.get_text() for t in grid.get_xticklabels()] == [
-        "score",
-        "slot\nnames",
-        "domain\nnames",
-        "values",
-    ]
-    with pytest.raises(UsageError, match="expected 1 to 40 rows, got 0"):
-        figures.proposal_evidence(false_friends(a, b))
 
 
 # Measuring --------------------------------------------------------------------------------------

@@ -11,9 +11,7 @@ from checks import exercises_errors as exercises
 from test_notebooks import check_run, run
 
 import dialogeval as de
-from dialogeval import plots
-from dialogeval.exceptions import UnknownNameError, UsageError
-from dialogeval.plots import errors as figures
+from dialogeval.plots import results as figures
 from dialogeval.report import run_report
 from dialogeval.tables import table
 
@@ -84,57 +82,11 @@ def test_kinds_add_up_and_gains_are_those_of_a_repaired_tracker(scores):
         assert gain * 100 == pytest.approx(kinds.loc[kind, "gain"], abs=1e-9)
 
 
-def test_bars_of_kinds_are_made_and_carried(by_hand):
-    ax = figures.error_kinds(by_hand)
-    made, carried = ax.containers
-    assert [bar.get_width() for bar in made][:2] == [1, 1]
-    assert [bar.get_width() for bar in carried][:2] == [3, 1]
-    assert {bar.get_hatch() for bar in made} != {bar.get_hatch() for bar in carried}, "told apart in grey"
-    assert "missed 1 made 3 carried along, wrong value 1 made 1 carried along" in plots.alt_text(ax)
-
-
-def test_repair_gains_start_from_the_score(by_hand):
-    ax = figures.repair_gains(by_hand)
-    assert [text.get_text() for text in ax.texts][:2] == ["+50.0", "+0.0"]
-    assert "joint goal accuracy is 0.000; with one kind repaired: missed 0.500" in plots.alt_text(ax)
-
-
-def test_starts_and_lengths_by_hand(by_hand):
-    standing, made = figures.error_starts(by_hand).lines
-    assert list(standing.get_ydata()) == [1, 2, 2, 1] and list(made.get_ydata()) == [1, 1, 0, 0]
-    ax = figures.error_lengths(by_hand)
-    never, repaired = ax.containers
-    assert [bar.get_height() for bar in never] == [0, 0, 0, 1]
-    assert [bar.get_height() for bar in repaired] == [0, 1, 0, 0]
-    assert "2 errors, median 3 turns, longest 4; 1 are wrong to the end, 1 are repaired" in plots.alt_text(ax)
-
-
 def test_reset_lines_are_those_of_the_table(scores):
     plain, reset = figures.reset_by_turn(scores).lines
     rows = de.reset_accuracy(scores)
     assert list(plain.get_ydata()) == rows["joint_goal_accuracy"].tolist()
     assert list(reset.get_ydata()) == rows["reset_goal_accuracy"].tolist()
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_figures_have_title_units_and_words_also_without_errors(name, scores, perfect):
-    for result in (scores, perfect):
-        ax = getattr(figures, name)(result)
-        assert ax.get_title(loc="left") and ax.get_xlabel()
-        assert result.system in plots.alt_text(ax)
-    given = figures.error_kinds(scores).figure.subplots()
-    assert getattr(figures, name)(scores, ax=given) is given
-
-
-def test_definition_spread(scores):
-    rows = de.definitions(scores.gold, de.as_predictions(scores.gold), ["lin2021", "trade"], {})
-    ax = figures.definition_spread(rows, here=0.25)
-    assert [text.get_text() for text in ax.texts] == ["1.000", "1.000"]
-    assert "The dashed line is at 0.250." in plots.alt_text(ax) and "joint goal accuracy" in ax.get_xlabel()
-    with pytest.raises(UsageError, match="at least one definition"):
-        figures.definition_spread(rows.iloc[:0])
-    with pytest.raises(UnknownNameError, match="unknown system"):
-        figures.definition_spread(rows, "nobody")
 
 
 # Exercises ------------------------------------------------------------------------------------

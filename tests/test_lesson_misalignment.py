@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pytest
 from checks import exercises_misalignment as exercises
-from dialogeval.plots.alignment import attribution_parts
 from lessons import example_trackers, misalignment
 from test_notebooks import FOLDER, code_cells, read
 
@@ -163,21 +161,6 @@ def test_exercise_own_alignment(answer, said):
 
 
 # Figure -------------------------------------------------------------------------------------------
-
-
-def test_parts_of_the_figure_add_up():
-    table = pd.DataFrame(
-        [[0.25, 0.5, 0.0, 0.25], [1, 0, 0, 0]], index=["$a$", "b"], columns=["right", *list(CAUSES)[:3]]
-    )
-    ax = attribution_parts(table, "Parts")
-    ends = {round(p.get_x() + p.get_width(), 6) for p in ax.patches}
-    assert max(ends) == 100 and [t.get_text() for t in ax.texts] == ["25.0", "100.0", "50.0", "25.0"]
-    assert ax.get_yticklabels()[0].get_text() == r"\$a\$"
-    assert "$a$ right 25.0 misaligned name 50.0 language 25.0" in plots.alt_text(ax)
-    with pytest.raises(UsageError, match="add up to 1, got a row that adds up to 0"):
-        attribution_parts(table * 0.5)
-    with pytest.raises(UsageError, match="no rows"):
-        attribution_parts(table.iloc[:0])
 
 
 # The notebook -------------------------------------------------------------------------------------

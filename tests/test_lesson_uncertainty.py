@@ -14,9 +14,7 @@ from scipy.stats import norm, permutation_test, ttest_1samp
 from test_notebooks import check_run, run
 
 import dialogeval as de
-from dialogeval import plots
 from dialogeval.exceptions import UnknownNameError, UsageError
-from dialogeval.plots import uncertainty as figures
 from dialogeval.stats import bootstrap, draw_counts, holm, p_value, percentile_interval, randomisation
 
 LESSON, JGA = "07_how_sure_is_the_number", "joint_goal_accuracy"
@@ -248,54 +246,6 @@ def test_exercise_dialogues_needed(answer, said):
 
 
 # Figures ------------------------------------------------------------------------------------------
-
-
-def test_forest_shows_values_intervals_and_letters():
-    rows = {"$a$": (0.5, 0.4, 0.6), "b": (0.3, np.nan, np.nan)}
-    frame = pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
-    ax = figures.forest(frame, "JGA", "fraction", "Two", {"$a$": "a", "b": "ab"})
-    assert [t.get_text() for t in ax.texts] == ["0.500 a", "0.300 ab"]
-    assert ax.get_yticklabels()[0].get_text() == r"\$a\$" and ax.yaxis_inverted()
-    assert "$a$ 0.500 (0.400 to 0.600) [a], b 0.300 [ab]" in plots.alt_text(ax)
-    assert "letter" not in plots.alt_text(figures.forest(frame, "JGA", "fraction", "Two"))
-    with pytest.raises(UsageError, match="system"):
-        figures.forest(frame.iloc[:0], "JGA", "fraction", "None")
-
-
-def test_pair_matrix_is_row_minus_column_and_hatches_chance():
-    pairs = pd.DataFrame(
-        {"a": ["x", "x", "y"], "b": ["y", "z", "z"], "difference": [0.2, -0.01, -0.21],
-         "significant": [True, False, True], "p_holm": [0.01, 0.5, np.nan]}
-    )  # fmt: skip
-    ax = figures.pair_matrix(pairs, ["z", "x", "y"], "JGA", "fraction", "Pairs")
-    said = {t.get_position(): t.get_text() for t in ax.texts}
-    assert said[2, 1] == "+0.200" and said[1, 2] == "−0.200"  # (column, row): row x, column y
-    assert said[0, 1] == "−0.010" and said[2, 0] == "+0.210"
-    hatched = {(p.get_x() + 0.5, p.get_y() + 0.5) for p in ax.patches if p.get_hatch()}
-    assert hatched == {(0, 1), (1, 0)}
-    assert "2 of 2 tested pairs" in plots.alt_text(ax) and "x minus y +0.200" in plots.alt_text(ax)
-    untested = figures.pair_matrix(
-        pairs.assign(p_holm=np.nan, significant=False), list("zxy"), "D-1", "per cent", "Pairs"
-    )
-    assert not [p for p in untested.patches if p.get_hatch()]
-    with pytest.raises(UnknownNameError, match="z"):
-        figures.pair_matrix(pairs, ["x", "y"], "JGA", "fraction", "Pairs")
-    with pytest.raises(UsageError, match="one metric"):
-        figures.pair_matrix(pairs.assign(metric=list("mmn")), list("zxy"), "JGA", "fraction", "Pairs")
-
-
-def test_draws_curves_and_pairs_say_what_they_show():
-    ax = figures.draws(np.array([0.0, 0.5, 0.5, 1.0]), "Draws", "share", {"score": 0.4}, (0.1, 0.9))
-    assert [int(p.get_height()) for p in ax.patches][-3:] == [1, 2, 1]
-    assert "mean 0.5; score 0.4, 95 % interval 0.1 to 0.9" in plots.alt_text(ax)
-    assert "4 values" in plots.alt_text(figures.draws(np.ones(4), "Same", "share"))
-    with pytest.raises(UsageError, match="draw"):
-        figures.draws(np.array([]), "None", "share")
-    table = pd.DataFrame({"one": [1.0, 0.5]}, index=pd.Index([10, 40], name="dialogues"))
-    ax = figures.curves(table, "Curve", "points", {"half": 0.5}, "log")
-    assert ax.get_xscale() == "log" and "at dialogues 10 40: one 1 0.5" in plots.alt_text(ax)
-    ax = figures.paired(pd.DataFrame({"A": [1.0], "B": [0.5]}, index=["d"]), "Pairs", "share")
-    assert "d 1 and 0.5" in plots.alt_text(ax)
 
 
 # The notebook -------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import exp
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,8 @@ from lessons import demonstrations, example_trackers, slips
 from test_notebooks import check_run, read, run
 
 import dialogeval as de
-from dialogeval import plots
 from dialogeval.exceptions import UsageError
 from dialogeval.metrics.states import score_lists
-from dialogeval.plots import definitions as figures
 from dialogeval.tables import table
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
@@ -162,57 +159,6 @@ def test_first_slot_lost_loses_one_slot_of_each_dialogue(corpus):
 
 
 # Figures --------------------------------------------------------------------------------------
-
-
-def test_turn_grid_writes_every_number():
-    ax = figures.turn_grid(
-        pd.DataFrame({0: [1.0, np.nan], 1: [0.5, 0.392]}, index=["JGA", "AGA"]), "Two $turns$"
-    )
-    assert [text.get_text() for text in ax.texts] == ["1", ".5", "–", ".39"]
-    assert plots.alt_text(ax).endswith(
-        "JGA mean 0.750 (1 in 1 of 2 turns), AGA mean 0.392 (1 in 0 of 1 turns)."
-    )
-    assert ax.get_xlabel() == "turn, counted from 0" and ax.get_title(loc="left") == r"Two \$turns\$"
-
-
-def test_scores_by_system_keeps_equal_scores_apart():
-    ax = figures.scores_by_system(pd.DataFrame({"a": [0.2, 0.5], "b": [0.2, 0.4]}, index=["JGA", "F1"]))
-    one, two = ax.lines
-    assert one.get_xdata()[0] == two.get_xdata()[0] and one.get_ydata()[0] != two.get_ydata()[0]
-    assert one.get_marker() != two.get_marker() and one.get_linestyle() != two.get_linestyle()
-    assert "F1 a 0.500 to b 0.400" in plots.alt_text(ax)
-    with pytest.raises(UsageError, match="at most 8"):
-        figures.scores_by_system(pd.DataFrame([range(9)]))
-
-
-def test_flexible_decay_draws_the_formula():
-    ax = figures.flexible_decay({0.25: 0.4, 1.0: 0.6})
-    assert ax.lines[1].get_ydata()[3] == pytest.approx(1 - exp(-3))
-    assert "λ 0.25 0.400, λ 1 0.600" in plots.alt_text(ax)
-    for wrong in ({}, {0.0: 0.3}):
-        with pytest.raises(UsageError, match="above 0"):
-            figures.flexible_decay(wrong)
-
-
-def test_change_counts_are_shares_of_a_hundred():
-    rows = pd.DataFrame([[6, 2, 1, 1], [0, 0, 0, 0]], index=["mine", "none"], columns=list(figures.CHANGES))
-    ax = figures.change_counts(rows)
-    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(100)
-    assert "mine 6 correct 2 wrong 1 missed 1 over-predicted" in plots.alt_text(ax)
-    hatches = {bar.get_hatch() for bar in ax.patches}
-    assert len(hatches) == 4, "told apart in grey"
-
-
-def test_before_after_gives_points():
-    ax = figures.before_after(pd.DataFrame({"before": [0.5, 0.5], "after": [0.4, 0.5]}, index=["a", "b"]))
-    assert [t.get_text() for t in ax.texts if t.get_text()] == ["−10.0", "+0.0"]
-    assert "a 0.500 to 0.400, b 0.500 to 0.500" in plots.alt_text(ax)
-
-
-@pytest.mark.parametrize("figure", ["turn_grid", "scores_by_system", "change_counts", "before_after"])
-def test_figures_refuse_an_empty_table(figure):
-    with pytest.raises(UsageError, match="at least one"):
-        getattr(figures, figure)(pd.DataFrame())
 
 
 # Runs -----------------------------------------------------------------------------------------

@@ -19,11 +19,9 @@ from test_notebooks import check_run, outputs, read, run, words_of
 
 import dialogeval as de
 from dialogeval import comparison as leaderboard
-from dialogeval import plots
 from dialogeval.analysis import breakdowns as groups
 from dialogeval.analysis.breakdowns import turn_table
 from dialogeval.exceptions import UnknownNameError, UsageError
-from dialogeval.plots import pitfalls as figures
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 SCORES, PITFALLS, REPORT = "03_generation_scores", "06_pitfalls_of_generation", "report_generation"
@@ -213,16 +211,6 @@ def test_made_up_generators():
     assert list(example_generators.example_generators(other)) == ["one turn ahead", "gold"]
     with pytest.raises(UsageError, match="responses"):
         example_generators.with_responses(example_generators.gold_responses(other), ["a"])
-
-
-def test_figures_say_their_numbers(scores):
-    numbers = bleu_variants.bleu_numbers(scores)
-    assert "corpus, unsmoothed (definition) 9.1" in plots.alt_text(figures.bleu_numbers(numbers))
-    amount = pitfalls_texts.by_amount(["a b", "a c"], [0.5, 1])
-    assert "2 tokens D-1 100.0" in plots.alt_text(figures.diversity_by_amount(amount))
-    assert "2 runs from 70.0 to 75.0" in plots.alt_text(figures.repeated_runs(pd.Series([70.0, 75.0]), 60.0))
-    with pytest.raises(UsageError, match="at least one"):
-        figures.bleu_numbers(numbers.iloc[:0])
 
 
 # Exercises ------------------------------------------------------------------------------------

@@ -81,7 +81,8 @@ def test_one_cell_of_parameters_with_the_common_names(path):
 def test_cells_are_short_and_readable(path):
     for cell in code_cells(read(path)):
         lines = cell.source.splitlines()
-        assert len(lines) <= 15, cell.source
+        only_imports = all(line.startswith(("from ", "import ", "pd.set")) for line in lines if line)
+        assert len(lines) <= 15 or only_imports, cell.source
         assert max(map(len, lines)) <= 130, cell.source
         assert cell.source == cell.source.strip()
 
@@ -158,7 +159,7 @@ def run(lesson: str, folder: Path, **parameters) -> nbformat.NotebookNode:
         parameters=parameters,
         kernel_name="python3",
         progress_bar=False,
-        cwd=str(folder),
+        cwd=str(FOLDER),
     )
     return read(target)
 

@@ -11,7 +11,6 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from dialogeval.plots.ranks import rank_grid
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
@@ -213,16 +212,6 @@ def test_ranks_are_those_of_scipy(rows, better):
     got = ranks(table)
     assert [tuple(row) for row in got.to_numpy()] == list(dict.fromkeys(wanted))
     assert sum(1 + int(label.split()[2]) if " and " in label else 1 for label in got.index) == len(rows)
-
-
-def test_the_grid_shows_places_and_names_as_text():
-    table = pd.DataFrame({"$a$": [2, 1], "<b>": [1, 2]}, index=["x", "$y$"])
-    ax = rank_grid(table)
-    assert [text.get_text() for text in ax.texts] == ["1", "2", "2", "1"]
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["<b>", r"\$a\$"]
-    assert [text.get_weight() for text in ax.texts] == ["normal", "normal", "bold", "bold"]
-    with pytest.raises(UsageError):
-        rank_grid(table.iloc[:0])
 
 
 def test_the_report_on_a_folder_with_hostile_names(folder, tmp_path):

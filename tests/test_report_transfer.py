@@ -7,10 +7,8 @@ import shutil
 from pathlib import Path
 
 import nbformat
-import numpy as np
 import pandas as pd
 import pytest
-from dialogeval.plots.transfer import stacked_parts, transfer_matrix
 from test_report import check_page
 
 import dialogeval as de
@@ -156,24 +154,6 @@ def test_what_cannot_run_is_refused_in_one_line(corpus, predictions, error, word
 def test_a_protocol_without_causes_is_refused_before_training():
     with pytest.raises(UsageError, match="dstc9 has no exact joint goal accuracy"):
         transfer.carry_trackers({}, {}, "dstc9")
-
-
-def test_figures_hold_the_numbers_and_show_names_as_text():
-    raw = pd.DataFrame([[0.5, np.nan]], index=["$a$"], columns=["$a$", "<b>"])
-    ax = transfer_matrix(raw, raw + 0.25, "JGA")
-    assert [t.get_text() for t in ax.texts] == ["0.500", "–", "0.750", "–", "as it is", "aligned"]
-    assert [t.get_text() for t in ax.get_yticklabels()] == [r"\$a\$"]
-    index = pd.MultiIndex.from_tuples([("a", "b")], names=["trained_on", "scored_on"])
-    parts = pd.DataFrame([[0.5, -0.25, 0.0]], columns=["names", "values", "wrong"], index=index)
-    ax = stacked_parts(parts, "Gap", "points")
-    assert [(b.get_x(), b.get_width()) for b in ax.patches if b.get_width()] == [(0, 0.5), (0, -0.25)]
-    assert ax.texts[0].get_text() == "0.250" and ax.get_yticklabels()[0].get_text() == "a → b"
-    assert ax.get_legend_handles_labels()[1] == ["names", "values"], "no part that is nowhere"
-    for wrong in (parts.iloc[:0], pd.DataFrame([[1] * 8])):
-        with pytest.raises(UsageError):
-            stacked_parts(wrong, "t", "u")
-    with pytest.raises(UsageError):
-        transfer_matrix(raw, raw.iloc[:, :1])
 
 
 def test_the_report_on_predictions_of_ones_own(tmp_path):

@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.transforms import SphinxTransform
 
-_NAME = re.compile(r"(de|dialogeval|plots|inspection|leaderboard|oddities|significance)\.(\w+)")
+_NAME = re.compile(r"(de|dialogeval|plots|normalize)\.(\w+)")
 _CAPTION = re.compile(r"<em>Figure:</em>.*?</summary>(.*)</details>", flags=re.DOTALL)
 
 

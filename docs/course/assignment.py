@@ -296,6 +296,10 @@ def write_assignment(out: Path) -> list[str]:
         instructor = instructor_version(lesson, path.name)
         for kind, made in (("source", instructor), ("release", student_version(instructor))):
             contents[out / kind / path.stem / path.name] = nbformat.writes(made) + "\n"
+            # What a lesson imports from beside it has to lie beside the assignment as well.
+            for helper in [*path.parent.glob("lessons/**/*.py"), *path.parent.glob("checks/*.py")]:
+                place = out / kind / path.stem / helper.relative_to(path.parent)
+                contents[place] = helper.read_text(encoding="utf-8")
         found = exercises_of(lesson, path.name)
         in_words = [str(exercise.number) for exercise in found if not exercise.solution]
         note = f" (solution in words, not in code: {', '.join(in_words)})" if in_words else ""

@@ -23,29 +23,18 @@ __all__ = ["api_pages", "lesson_facts", "syllabus", "write_sources"]
 #: Pages of the reference: file, title, and the modules whose public names stand there.
 PAGES = (
     ("corpora", "Corpora and tables", ("corpora", "tables", "exceptions")),
-    (
-        "predictions",
-        "Predictions and baselines",
-        ("predictions", "checks", "baselines", "model_input", "delex"),
-    ),
+    ("predictions", "Predictions and baselines", ("predictions", "baselines", "delex")),
     (
         "scores",
         "Scores and comparisons",
-        ("scoring", "scale", "protocols", "comparison", "definition_table", "results_store"),
+        ("scoring", "scale", "protocols", "comparison", "definition_table", "report"),
     ),
-    ("metrics", "Metrics on plain lists", ("metrics",)),
-    ("analysis", "Analysis of errors", ("analysis", "breakdowns")),
-    ("alignment", "Ontologies and alignments", ("ontology", "alignment")),
+    ("metrics", "Metrics", ("metrics",)),
+    ("analysis", "Analysis of errors", ("analysis",)),
+    ("alignment", "Ontologies and alignments", ("ontology",)),
 )
 #: Modules that are documented whole.
-MODULES = (
-    ("plots", "Figures"),
-    ("inspection", "Look at a corpus"),
-    ("oddities", "Oddities of annotation"),
-    ("normalize", "Normalisation of values"),
-    ("leaderboard", "The public leaderboard"),
-    ("significance", "Tests and corrections"),
-)
+MODULES = (("plots", "Figures"), ("normalize", "Normalisation of values"))
 _USE = re.compile(r"\b(de|[a-z]\w*)\.([A-Za-z]\w*)")
 _MINUTES = re.compile(r"\*\*Time:\*\*(.*?)(?:\*\*|\n\n|$)", flags=re.DOTALL)
 
@@ -153,7 +142,10 @@ def api_pages() -> dict[str, str]:
         names = [n for home, names in dialogeval._HOMES.items() if home.split(".")[0] in homes for n in names]
         pages[f"{file}.md"] = _page(title, "dialogeval", names, taught, "de")
     for module, title in MODULES:
-        names = importlib.import_module(f"dialogeval.{module}").__all__
+        found = vars(importlib.import_module(f"dialogeval.{module}")).items()
+        names = [
+            n for n, f in found if getattr(f, "__module__", "") == f"dialogeval.{module}" and n[0] != "_"
+        ]
         pages[f"{module}.md"] = _page(title, f"dialogeval.{module}", names, taught, module)
     contents = "\n".join(f"- [{text.splitlines()[0][2:]}]({file})" for file, text in pages.items())
     pages["index.md"] = (
