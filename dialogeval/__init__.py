@@ -30,6 +30,7 @@ _HOMES = {
     "report": ["read_results"],
     "analysis.breakdowns": ["breakdown"],
     "definition_table": ["definitions", "rankings"],
+    "analysis.dialogue": ["render_dialogue"],
     "analysis.errors": [
         "confused_slots",
         "confused_values",
@@ -37,7 +38,6 @@ _HOMES = {
         "error_lives",
         "errors",
         "rank_dialogues",
-        "render_dialogue",
         "reset_accuracy",
     ],
     "metrics": ["Metric"],
@@ -50,7 +50,8 @@ _HOMES = {
     "ontology.mapping": ["map_predictions"],
     "ontology.finder": ["false_friends", "propose_alignment"],
     "delex": ["delexicalize"],
-    "baselines": ["lai_inputs", "run_baseline"],
+    "baselines": ["run_baseline"],
+    "model_input": ["lai_inputs"],
     "exceptions": ["DialogevalError"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -59,16 +60,16 @@ __all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
     from dialogeval.analysis.breakdowns import breakdown
+    from dialogeval.analysis.dialogue import render_dialogue
     from dialogeval.analysis.errors import (
         confused_slots,
         confused_values,
         error_kinds,
         error_lives,
         rank_dialogues,
-        render_dialogue,
         reset_accuracy,
     )
-    from dialogeval.baselines import lai_inputs, run_baseline
+    from dialogeval.baselines import run_baseline
     from dialogeval.comparison import Comparison, compare
     from dialogeval.corpora.catalog import cite, corpora_table, data_home
     from dialogeval.corpora.download import fetch
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from dialogeval.metrics.goals import goal_scores
     from dialogeval.metrics.states import joint_goal_accuracy, slot_f1, slot_scores
     from dialogeval.metrics.text import bleu, distinct_n, distinct_utterances, sentence_bleu_mean
+    from dialogeval.model_input import lai_inputs
     from dialogeval.ontology import Ontology, compare_ontologies, ontology_of
     from dialogeval.ontology.alignment import Alignment, load_alignment
     from dialogeval.ontology.attribution import attribute_losses
