@@ -119,7 +119,10 @@ def lai_inputs(
         if type(number) is not int or number < 1:
             raise UsageError(name, expected="a whole number from 1", got=repr(number))
     turns = corpus.turns[["dialogue_id", "turn"]].reset_index(drop=True)
-    tokens = {s: delexicalize(corpus, style, s)["response"].map(split_tokens) for s in ("user", "system")}
+    tokens = {
+        s: delexicalize(corpus, style=style, speaker=s)["response"].map(split_tokens)
+        for s in ("user", "system")
+    }
     said = {s: column.map(lambda found: " ".join(found[:max_tokens])) for s, column in tokens.items()}
     over = (pd.concat(tokens).map(len) - max_tokens).clip(lower=0)
     marked = pd.DataFrame({s: (f"<{s}> " + column).str.rstrip() for s, column in said.items()})
