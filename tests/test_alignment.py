@@ -1,4 +1,4 @@
-"""Alignments: values converted, states mapped there and back, and what parallel corpora say of them."""
+"""Alignments: values converted, states mapped there and back, chains, and what parallel corpora say of them."""
 
 from __future__ import annotations
 
@@ -15,119 +15,91 @@ from hypothesis import strategies as st
 
 import dialogeval as de
 from dialogeval.exceptions import UnknownNameError, UsageError
-from dialogeval.ontology.alignment import (
-    CONVERTERS,
-    LANGUAGES,
-    Alignment,
-    check_alignment,
-    compose,
-    load_alignment,
-    save_alignment,
-    value_mapping,
-)
-from dialogeval.ontology.mapping import learn_values, map_corpus_states, map_predictions, map_states
-from dialogeval.tables import Corpus, Predictions, as_predictions, table
+from dialogeval.ontology.alignment import LANGUAGES, check_alignment, save_alignment
+from dialogeval.ontology.mapping import learn_values, map_states
 
 PLACE = ["dialogue_id", "turn", "domain", "slot"]
 PAIRS = [f"{a}__{b}" for a, b in permutations(LANGUAGES, 2)]
-TRANSLATIONS = [
-    p
-    for p in PAIRS
-    if p.replace("_zh", "").replace("_en", "") in ("multiwoz__multiwoz", "crosswoz__crosswoz")
-]
-SIGNS = {"zh": "不在意", "en": "dontcare"}
+TRANSLATIONS = [p for p in PAIRS if p.split("__")[0].split("_")[0] == p.split("__")[1].split("_")[0]]
+HEAD = "domain,slot,target_domain,target_slot,relation,converter\n"
 
 
-def states(*rows: tuple[str, str, str], dialogue: str = "d") -> pd.DataFrame:
-    return table("states", [(dialogue, 0, *row) for row in rows])
+def states(*rows: tuple[str, str, str]) -> pd.DataFrame:
+    return de.table("states", [("d", 0, *row) for row in rows])
 
 
-def run(rows: list[tuple[str, str, str]], name: str, stage: str = "all") -> tuple[list, list]:
-    mapped, unmapped = map_states(states(*rows), load_alignment(name), stage)
+def run(rows: list[tuple[str, str, str]], name: object, stage: str = "all") -> tuple[list, list]:
+    mapped, unmapped = map_states(states(*rows), de.load_alignment(name), stage)
     return (
         mapped[["domain", "slot", "value", "row"]].values.tolist(),
         unmapped[["slot", "value", "reason"]].values.tolist(),
     )
 
 
+@pytest.fixture
+def convert(tmp_path: Path):  # type: ignore[no-untyped-def]
+    """Return what values become by a converter; ~ where it does not know them."""
+
+    def function(
+        converter: str, *values: str, ends: str = "en__en", back: bool = False, **tables: str
+    ) -> list:
+        source, target = ends.split("__")
+        (tmp_path / "values").mkdir(exist_ok=True)
+        for name, content in tables.items():
+            (tmp_path / "values" / f"{name}.csv").write_text(f"value,target_value\n{content}")
+        path = tmp_path / "a__b.csv"
+        path.write_text(f'{HEAD}h,s,H,S,same,"{converter}"\n')
+        way = de.load_alignment(path, source, target)
+        slot, way = (("H", "S"), way.inverse()) if back else (("h", "s"), way)
+        found = [map_states(states((*slot, value)), way) for value in values]
+        return ["~" if len(lost) else mapped["value"].item() for mapped, lost in found]
+
+    return function
+
+
 @pytest.mark.parametrize(
-    ("converter", "value", "target"),
+    ("converter", "there", "back"),
     [
-        ("yuan_en", "300-400元", "300-400 yuan"),
-        ("yuan_en", "1000元以上", "1000 yuan or more"),
-        ("yuan_en", "20元以下", "20 yuan or less"),
-        ("yuan_en", "免费", "free"),
-        ("points_en", "4.5分以上", "4.5 points or above"),
-        ("points_en", "5分", "5 points"),
-        ("duration_en", "1小时 - 2小时", "1 hour-2 hours"),
-        ("duration_en", "0.5小时 - 1小时", "0.5 hours-1 hour"),
-        ("duration_en", "12小时 - 3天", "12 hours-3 days"),
-        ("duration_en", "3天", "3 days"),
-        ("duration_en", "半天", "half a day"),
-        ("duration_en", "1-2小时", "1-2 hours"),
-        ("time_en", "13:45之后", "after 13:45"),
-        ("time_en", "晚上7点", "7pm"),
-        ("class_to_cost", "moderate", "50-100 yuan"),
-        ("stars_to_points", "4", "4 points or above"),
-        ("stars_to_points", "5", "5 points"),
+        ("yuan_en", ["300-400元", "1000元以上", "20元以下", "免费"],
+         ["300-400 yuan", "1000 yuan or more", "20 yuan or less", "free"]),
+        ("points_en", ["4.5分以上", "5分"], ["4.5 points or above", "5 points"]),
+        ("duration_en", ["1小时 - 2小时", "0.5小时 - 1小时", "12小时 - 3天", "3天", "半天", "1-2小时"],
+         ["1 hour-2 hours", "0.5 hours-1 hour", "12 hours-3 days", "3 days", "half a day", "1-2 hours"]),
+        ("time_en", ["13:45之后", "晚上7点"], ["after 13:45", "7pm"]),
+        ("class_to_cost", ["moderate"], ["50-100 yuan"]),
+        ("stars_to_points", ["4", "5"], ["4 points or above", "5 points"]),
     ],
-)
-def test_functions_of_values_lead_there_and_back(converter: str, value: str, target: str) -> None:
-    function = CONVERTERS[converter]
-    assert function.convert(value) == target
-    assert CONVERTERS[function.inverse].convert(target) == value
-    assert CONVERTERS[function.inverse].inverse == converter
+)  # fmt: skip
+def test_functions_of_values_lead_there_and_back(convert, converter, there, back) -> None:
+    assert convert(converter, *there) == back
+    assert convert(converter, *back, back=True) == there
+    assert convert(converter, "星期五 friday") == ["~"]
 
 
-def test_values_that_a_function_does_not_know_are_none() -> None:
-    assert [c.convert("星期五 friday") for c in CONVERTERS.values()] == [None] * len(CONVERTERS)
-    assert CONVERTERS["points_to_stars"].convert("4.5 points or above") is None
-    assert CONVERTERS["duration_en"].convert("4个小时") == "4 hours"
+def test_values_of_one_way(convert) -> None:
+    assert convert("points_to_stars", "4.5 points or above", "4 points") == ["~", "4"]
+    assert convert("duration_en", "4个小时") == ["4 hours"]
     costs = ["50 yuan or less", "150 yuan or less", "100-150 yuan", "150-500 yuan", "1000 yuan or more"]
-    classes = ["cheap", "moderate", "moderate", "expensive", "expensive"]
-    assert [CONVERTERS["cost_to_class"].convert(c) for c in costs] == classes
+    assert convert("cost_to_class", *costs) == ["cheap", "moderate", "moderate", "expensive", "expensive"]
 
 
-numbers = st.integers(2, 5000).map(str) | st.integers(11, 99).map(lambda n: f"{n / 10}")
-
-
-@given(numbers, numbers, st.sampled_from(["N-N元", "N元以上", "N分以上", "N小时 - N小时", "N天", "N:N之后"]))
-def test_any_number_survives_both_directions(low: str, high: str, template: str) -> None:
-    value = template.replace("N", low, 1).replace("N", high)
-    kind = {"元": "yuan", "分": "points", "时": "duration", "天": "duration", "后": "time"}
-    name = next(k for sign, k in kind.items() if sign in template)
-    english = CONVERTERS[f"{name}_en"].convert(value)
-    assert english is not None and english.isascii() and low in english
-    assert CONVERTERS[f"{name}_zh"].convert(english) == value
-
-
-def test_tables_of_values() -> None:
-    pairs = {"t": (("cheap", "便宜的"), ("cheap", "便宜"), ("dear", "贵"))}
-    forth = value_mapping("values:t", pairs, "en", "zh")
-    assert [forth(v) for v in (" CHEAP", "cheap|dear", "cheap or so")] == ["便宜的", "便宜的或贵", None]
-    inline = value_mapping("gym=健身房|wifi=无线", {}, "en", "zh")
-    assert (inline("Gym"), inline("none"), inline("not mentioned"), inline("don't care")) == (
-        "健身房",
-        "none",
-        "未提及",
-        "不在意",
-    )
-    listed = value_mapping("list:t", {"t": (("a b", "甲"), ("c", "乙"))}, "en", "zh")
-    assert [listed(v) for v in ("a b,c", "a b, c", "a b,d", "c")] == ["甲 乙", "甲 乙", None, "乙"]
-    assert value_mapping("any:t", {"t": (("c", "乙"),)}, "en", "zh")("d,c") == "乙"
+def test_tables_of_values(convert) -> None:
+    prices, zh = "cheap,便宜的\ncheap,便宜\ndear,贵\n", "en__zh"
+    values = (" CHEAP", "cheap|dear", "cheap or so")
+    assert convert("values:t", *values, ends=zh, t=prices) == ["便宜的", "便宜的或贵", "~"]
+    inline = convert("gym=健身房|wifi=无线", "Gym", "none", "not mentioned", "don't care", ends=zh)
+    assert inline == ["健身房", "none", "未提及", "不在意"]
+    items = ("a b,c", "a b, c", "a b,d", "c")
+    assert convert("list:t", *items, ends=zh, t="a b,甲\nc,乙\n") == ["甲 乙", "甲 乙", "~", "乙"]
+    assert convert("any:t", "d,c", ends=zh, t="c,乙\n") == ["乙"]
 
 
 def test_multiwoz_to_crosswoz_by_hand() -> None:
     rows = [
-        ("hotel", "name", "acorn guest house"),
-        ("hotel", "pricerange", "expensive"),
-        ("hotel", "type", "hotel"),
-        ("hotel", "internet", "yes"),
-        ("hotel", "parking", "yes"),
-        ("hotel", "stars", "0"),
-        ("hotel", "area", "north"),
-        ("restaurant", "pricerange", "cheap"),
-    ]
+        ("hotel", "name", "acorn guest house"), ("hotel", "pricerange", "expensive"), ("hotel", "type", "hotel"),
+        ("hotel", "internet", "yes"), ("hotel", "parking", "yes"), ("hotel", "stars", "0"),
+        ("hotel", "area", "north"), ("restaurant", "pricerange", "cheap"),
+    ]  # fmt: skip
     mapped, unmapped = run(rows, "multiwoz__crosswoz_en")
     assert mapped == [
         ["Hotel", "name", "acorn guest house", 0],
@@ -136,114 +108,96 @@ def test_multiwoz_to_crosswoz_by_hand() -> None:
         ["Hotel", "rating", "0", 5],
         ["Restaurant", "cost", "50 yuan or less", 7],
     ]
-    assert unmapped == [
+    reasons = [
         ["type", "hotel", "false friend"],
         ["stars", "0", "value"],
         ["area", "north", "no counterpart"],
     ]
+    assert unmapped == reasons
 
 
 def test_values_choose_between_targets_and_weak_values_give_way() -> None:
     rows = [("Hotel", "Hotel Facilities", "Gym,Pay Parking,Broadband Internet")]
-    assert run(rows, "crosswoz_en__multiwoz") == (
-        [["hotel", "internet", "yes", 0], ["hotel", "parking", "yes", 0]],
-        [],
-    )
+    both = [["hotel", "internet", "yes", 0], ["hotel", "parking", "yes", 0]]
+    assert run(rows, "crosswoz_en__multiwoz") == (both, [])
     rows = [("Hotel", "Hotel Facilities", "Gym")]
     assert run(rows, "crosswoz_en__multiwoz") == ([], [["Hotel Facilities", "Gym", "no counterpart"]])
     # A list cannot say "no": the value stands in for nothing better, and gives way to what is known.
-    no = [("hotel", "internet", "no")]
-    assert run(no, "multiwoz__crosswoz_en")[0] == [["Hotel", "Hotel Facilities", "no", 0]]
-    mapped, unmapped = run([*no, ("hotel", "parking", "yes")], "multiwoz__crosswoz_en")
-    assert mapped == [["Hotel", "Hotel Facilities", "Pay Parking", 1]]
-    assert unmapped == [["internet", "no", "value"]]
-    mapped, unmapped = run(
-        [("hotel", "internet", "dontcare"), ("hotel", "parking", "yes")], "multiwoz__crosswoz_en"
-    )
-    assert (mapped[0][2], unmapped) == ("Pay Parking", [["internet", "dontcare", "target filled twice"]])
+    no, yes, way = ("hotel", "internet", "no"), ("hotel", "parking", "yes"), "multiwoz__crosswoz_en"
+    assert run([no], way)[0] == [["Hotel", "Hotel Facilities", "no", 0]]
+    paid = [["Hotel", "Hotel Facilities", "Pay Parking", 1]]
+    assert run([no, yes], way) == (paid, [["internet", "no", "value"]])
+    either = ("hotel", "internet", "dontcare")
+    assert run([either, yes], way) == (paid, [["internet", "dontcare", "target filled twice"]])
 
 
 def test_stages_of_a_chain() -> None:
     rows = [("旅馆", "价格范围", "便宜的"), ("餐厅", "食物", "印度的"), ("出租车", "出发时间", "09:00")]
-    expected = {"names": "便宜的", "values": "便宜的", "all": "经济型"}
-    for stage, value in expected.items():
+    for stage, value in {"names": "便宜的", "values": "便宜的", "all": "经济型"}.items():
         mapped, unmapped = run(rows, "multiwoz_zh__crosswoz", stage)
         assert mapped[0] == ["酒店", "酒店类型", value, 0]
         assert unmapped[-1] == ["出发时间", "09:00", "no counterpart"]
         assert (["食物", "印度的", "value"] in unmapped) == (stage != "names")
-    assert run([("hotel", "pricerange", "cheap")], "multiwoz__crosswoz_en", "values")[0][0][2] == "budget"
-    assert run([("hotel", "pricerange", "cheap")], "multiwoz__crosswoz", "values")[0][0][2] == "budget"
-    with pytest.raises(UnknownNameError, match="stage of a mapping 'al': did you mean all"):
+    for name in ("multiwoz__crosswoz_en", "multiwoz__crosswoz"):
+        assert run([("hotel", "pricerange", "cheap")], name, "values")[0][0][2] == "budget"
+    with pytest.raises(UnknownNameError):
         run(rows, "multiwoz_zh__crosswoz", "al")
 
 
 def test_names_as_systems_spell_them() -> None:
     rows = [
-        ("Hotel", "price range", "cheap"),
-        ("hotel", "people", "2"),
-        ("train", "leave at", "09:00"),
-        ("taxi", "arrive", "10:00"),
-        ("RESTAURANT", "Book_Time", "12:00"),
-        ("hotel", "invented", "x"),
-    ]
+        ("Hotel", "price range", "cheap"), ("hotel", "people", "2"), ("train", "leave at", "09:00"),
+        ("taxi", "arrive", "10:00"), ("RESTAURANT", "Book_Time", "12:00"), ("hotel", "invented", "x"),
+    ]  # fmt: skip
     mapped, unmapped = run(rows, "multiwoz__multiwoz_zh")
     assert [m[1] for m in mapped] == ["价格范围", "人数", "出发时间", "到达时间", "时间"]
     assert unmapped == [["invented", "x", "no counterpart"]]
 
 
-def test_inverse_of_inverse_and_composition() -> None:
+def test_chains_and_inverses() -> None:
     for name in PAIRS:
-        alignment = load_alignment(name)
+        alignment = de.load_alignment(name)
         back = alignment.inverse()
-        assert back.name == "__".join(reversed(name.split("__")))
-        assert back.inverse().name == name and back.inverse().checksum == alignment.checksum
+        assert back.name == "__".join(reversed(name.split("__"))) and back.inverse().id == alignment.id
         pd.testing.assert_frame_equal(back.inverse().rows, alignment.rows)
-        assert load_alignment(back.name).checksum == back.checksum != alignment.checksum
-    for a, b, c, d in permutations(LANGUAGES):
-        ab, bc, cd = load_alignment(f"{a}__{b}"), load_alignment(f"{b}__{c}"), load_alignment(f"{c}__{d}")
-        left, right = compose(compose(ab, bc), cd), compose(ab, compose(bc, cd))
-        assert (left.id, len(left.hops)) == (right.id, len(right.hops))
-    with pytest.raises(UsageError, match=r"alignments do not meet: .* got multiwoz_zh"):
-        compose(load_alignment("multiwoz__multiwoz_zh"), load_alignment("multiwoz__multiwoz_zh"))
-
-
-def test_an_ontology_with_itself_changes_nothing() -> None:
-    rows = states(("hotel", "anything", "x"), ("hotel", "anything", "y"))
-    mapped, unmapped = map_states(rows, load_alignment("crosswoz__crosswoz"))
-    pd.testing.assert_frame_equal(mapped.drop(columns="row"), rows)
-    assert unmapped.empty and load_alignment("multiwoz21__multiwoz").hops == ()
-
-
-def test_rows_of_a_chain_take_the_weakest_relation() -> None:
-    rows = load_alignment("multiwoz_zh__crosswoz").rows
-    found = rows[rows["slot"] != ""].set_index(["domain", "slot"])[["target_slot", "relation"]]
-    assert found.loc[("旅馆", "类型")].tolist() == ["酒店类型", "false friend"]
-    assert found.loc[("旅馆", "价格范围")].tolist() == ["酒店类型", "narrower"]
-    assert found.loc[("旅馆", "区域")].tolist() == ["", "none"]
-    there_and_back = compose(
-        load_alignment("multiwoz__crosswoz_en"), load_alignment("crosswoz_en__multiwoz")
-    ).rows
-    price = there_and_back[
-        (there_and_back["domain"] == "restaurant") & (there_and_back["slot"] == "pricerange")
+        assert de.load_alignment(back.name).checksum == back.checksum != alignment.checksum
+    ab, bc, cd = map(
+        de.load_alignment, ("multiwoz_zh__multiwoz", "multiwoz__crosswoz_en", "crosswoz_en__crosswoz")
+    )
+    left, right = ab.then(bc).then(cd), ab.then(bc.then(cd))
+    assert left.id == right.id == de.load_alignment("multiwoz_zh__crosswoz").id
+    with pytest.raises(UsageError):
+        ab.then(ab)
+    # A chain takes the weakest relation.
+    rows = left.rows[left.rows["slot"] != ""].set_index(["domain", "slot"])[["target_slot", "relation"]]
+    assert rows.loc[("旅馆", "类型")].tolist() == ["酒店类型", "false friend"]
+    assert rows.loc[("旅馆", "价格范围")].tolist() == ["酒店类型", "narrower"]
+    assert rows.loc[("旅馆", "区域")].tolist() == ["", "none"]
+    rows = bc.then(bc.inverse()).rows.set_index(["domain", "slot"])
+    assert rows.loc[("restaurant", "pricerange"), ["target_slot", "relation"]].tolist() == [
+        "pricerange",
+        "related",
     ]
-    assert price[["target_slot", "relation"]].values.tolist() == [["pricerange", "related"]]
+    # An ontology with itself changes nothing.
+    assert run([("hotel", "any", "x")], "multiwoz21__multiwoz") == ([["hotel", "any", "x", 0]], [])
 
 
 @cache
 def vocabulary(name: str) -> list[tuple[str, str, str]]:
     """Every slot of the source with every value that its tables know, and some that none knows."""
-    hop = load_alignment(name).hops[0]
+    hop = de.load_alignment(name).hops[0]
     found = []
+    dontcare = {"zh": "不在意", "en": "dontcare"}[hop.source_language]
     for row in hop.rows.to_dict("records"):
         if row["slot"]:
             known = hop.values.get(row["converter"].partition(":")[2], ())
-            values = [v for v, _ in known] + ["zzz", SIGNS[hop.source_language], "none", "300-400元", "4"]
+            values = [v for v, _ in known] + ["zzz", dontcare, "none", "300-400元", "4"]
             found += [(row["domain"], row["slot"], v) for v in dict.fromkeys(values)]
     return sorted(set(found))
 
 
 def check_round_trip(name: str, source: pd.DataFrame) -> None:
-    alignment = load_alignment(name)
+    alignment = de.load_alignment(name)
     mapped, unmapped = map_states(source, alignment)
     back, lost = map_states(mapped, alignment.inverse())
     # Nothing vanishes: what is not mapped is listed.
@@ -259,15 +213,12 @@ def check_round_trip(name: str, source: pd.DataFrame) -> None:
     assert again[PLACE].equals(origin[PLACE])
     # Two spellings of one value come back as the first of them, which is the same on the way out.
     assert map_states(again, alignment)[0]["value"].tolist() == sure["value"].tolist()
-    if alignment.hops[0].source_language == alignment.hops[0].target_language:
-        assert again["value"].equals(origin["value"])
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_there_and_back_loses_only_what_the_alignment_says(name: str) -> None:
     # Every value of every slot, each in a dialogue of its own.
-    triples = [(f"d{n}", 0, *row) for n, row in enumerate(vocabulary(name))]
-    check_round_trip(name, table("states", triples))
+    check_round_trip(name, de.table("states", [(f"d{n}", 0, *row) for n, row in enumerate(vocabulary(name))]))
 
 
 @settings(max_examples=15)
@@ -277,85 +228,71 @@ def test_whole_states_there_and_back(data: st.DataObject, name: str) -> None:
     check_round_trip(name, states(*data.draw(one)))
 
 
-@pytest.mark.parametrize("name", TRANSLATIONS)
-def test_gold_through_same_slots_scores_one(name: str) -> None:
-    alignment = load_alignment(name)
-    source, target = name.split("__")
-    corpus = de.load_corpus(f"sample/{source}", split="val")
-    _, unmapped = map_states(corpus.states, alignment)
-    known = replace(corpus, states=corpus.states.drop(unmapped["row"]).reset_index(drop=True))
-    assert 0.3 < len(known.states) / len(corpus.states) < 1
-    there = map_corpus_states(known, alignment)
-    back = map_predictions(as_predictions(there), alignment.inverse())
-    # Scored in the target's language: there, back and there again is there.
-    again = map_predictions(back, alignment)
-    scores = de.score(there, again, "lin2021")
-    assert scores["joint_goal_accuracy"] == scores["slot_f1_micro"] == 1
-    assert set(there.layouts.columns) == {"layout", "domain", "slot"} and there.goals.empty
-    assert (
-        f"{len(known.states):,} of {len(known.states):,} triples; unmapped by reason: none" in there.notes[-1]
-    )
-    # The sample's translations were annotated on their own; what both filled with a known value agrees.
-    if "crosswoz" in target:
-        gold = de.load_corpus(f"sample/{target}", split="val").states
-        both = there.states.merge(gold, on=PLACE, suffixes=("", "_gold"))
-        different = both[both["value"] != both["value_gold"]]
-        assert len(both) > 500 and set(different["value_gold"].str.strip()) <= {"none", "free admission"}
-
-
-def test_predictions_keep_what_is_not_a_state() -> None:
-    predictions = Predictions(
-        "p",
-        states=states(("hotel", "pricerange", "cheap"), ("train", "day", "friday")),
-        responses=table("responses", [("d", 0, "hello")]),
-        active_domains=table("active_domains", [("d", 0, "Hotel"), ("d", 1, "train"), ("d", 2, "police")]),
-        gold=Corpus("g"),
-        notes=("before",),
-    )
-    alignment = load_alignment("multiwoz__crosswoz_en")
-    mapped = map_predictions(predictions, alignment)
+def test_predictions_keep_what_is_not_a_state(tmp_path: Path) -> None:
+    active = [("d", 0, "Hotel"), ("d", 1, "train"), ("d", 2, "police")]
+    predictions = de.Predictions(
+        "p", states=states(("hotel", "pricerange", "cheap"), ("train", "day", "friday")),
+        responses=de.table("responses", [("d", 0, "hello")]), active_domains=de.table("active_domains", active),
+        gold=de.Corpus("g"), notes=("before",),
+    )  # fmt: skip
+    alignment = de.load_alignment("multiwoz__crosswoz_en")
+    mapped = de.map_predictions(predictions, alignment)
     assert mapped.responses is predictions.responses and mapped.gold is None
     assert mapped.active_domains is not None
     assert mapped.active_domains.values.tolist() == [["d", 0, "Hotel"], ["d", 1, "Metro"]]
-    assert mapped.notes == (
-        "before",
-        f"mapped through {alignment.id}: 1 of 2 triples; unmapped by reason: no counterpart: 1",
+    assert mapped.notes[0] == "before" and alignment.id in mapped.notes[1]
+    assert "1 of 2 triples" in mapped.notes[1] and "no counterpart: 1" in mapped.notes[1]
+    # A name, a path or an alignment; predictions, their file or a corpus.
+    path = save_alignment(alignment, tmp_path / "multiwoz__crosswoz_en.csv")
+    for way in (alignment.name, path, str(path)):
+        assert de.map_predictions(predictions, way).states.equals(mapped.states)
+    turns = predictions.states[["dialogue_id", "turn"]].drop_duplicates()
+    file = de.save_predictions(
+        de.Predictions("p", turns=turns, states=predictions.states), tmp_path / "p.jsonl", "turns"
     )
-    with pytest.raises(UsageError, match="no states to map"):
-        map_predictions(Predictions("p"), alignment)
+    assert len(de.map_predictions(file, alignment).states) == 1
+    corpus = de.load_corpus("sample/multiwoz")
+    assert len(de.map_predictions(corpus, "multiwoz__multiwoz_zh").states)
+    for wrong in (de.Predictions("p"), 5):
+        with pytest.raises(UsageError):
+            de.map_predictions(wrong, alignment)
+    with pytest.raises(UsageError):
+        de.map_predictions(predictions, 5)  # type: ignore[arg-type]
 
 
 def test_values_are_learned_by_majority(tmp_path: Path) -> None:
-    def corpus(name: str, values: list[str], domain: str, slot: str) -> Corpus:
-        return Corpus(name, states=table("states", [("d", n, domain, slot, v) for n, v in enumerate(values)]))
+    def corpus(name: str, values: list[str], domain: str, slot: str) -> de.Corpus:
+        rows = [("d", n, domain, slot, value) for n, value in enumerate(values)]
+        return de.Corpus(name, states=de.table("states", rows))
 
     zh = corpus("zh", ["故宫", "故宫", "故宫", "天坛", "天坛", "不在意"], "出租", "出发地")
     en = corpus("en", ["Palace", "Palace", "Forbidden", "Heaven", "Temple", "any"], "Taxi", "from")
-    alignment = load_alignment("crosswoz__crosswoz_en")
+    alignment = de.load_alignment("crosswoz__crosswoz_en")
     learned = learn_values(alignment, zh, en)
-    assert learned.hops[0].values["open"] == (("故宫", "Palace"),)
+    assert learned.hops[0].values["open"] == (("故宫", "Palace"),) and "open" not in alignment.hops[0].values
     assert learned.name == "crosswoz__crosswoz_en+learned" and learned.checksum != alignment.checksum
-    assert "open" not in alignment.hops[0].values
-    assert load_alignment(save_alignment(learned, tmp_path / f"{learned.name}.csv")).id == learned.id
+    assert de.load_alignment(save_alignment(learned, tmp_path / f"{learned.name}.csv")).id == learned.id
     # What was learned in one slot serves all that share the table, and backwards, and in a chain.
-    mapped, _ = map_states(states(("景点", "名称", "故宫")), learned)
-    assert mapped["value"].tolist() == ["Palace"]
-    chain = compose(load_alignment("multiwoz__crosswoz_en"), learned.inverse())
+    assert map_states(states(("景点", "名称", "故宫")), learned)[0]["value"].tolist() == ["Palace"]
+    chain = de.load_alignment("multiwoz__crosswoz_en").then(learned.inverse())
     assert chain.name == "multiwoz__crosswoz+learned"
     assert map_states(states(("attraction", "name", "palace")), chain)[0]["value"].tolist() == ["故宫"]
-    with pytest.raises(UsageError, match="an alignment of one step, got 2 steps"):
-        learn_values(load_alignment("multiwoz__crosswoz"), zh, en)
-    with pytest.raises(UsageError, match="no slot is filled in both corpora"):
+    with pytest.raises(UsageError):
+        learn_values(de.load_alignment("multiwoz__crosswoz"), zh, en)
+    with pytest.raises(UsageError):
         learn_values(alignment, zh, replace(en, states=en.states.assign(dialogue_id="e")))
 
 
+# Real corpora -------------------------------------------------------------------------------------
+
+
 @pytest.fixture(scope="module")
-def real(real_data) -> dict[str, Corpus]:  # type: ignore[no-untyped-def]
+def real(real_data) -> dict[str, de.Corpus]:  # type: ignore[no-untyped-def]
     names = ["multiwoz21", "multiwoz_zh", "crosswoz", "crosswoz_en"]
     return {name: de.load_corpus(name, home=real_data) for name in names}
 
 
-def exact(alignment: Alignment, source: pd.DataFrame, target: pd.DataFrame) -> tuple[float, pd.DataFrame]:
+def exact(alignment: de.Alignment, source: pd.DataFrame, target: pd.DataFrame) -> tuple[float, pd.DataFrame]:
     """Share of gold triples that map to the parallel gold, and those that map to something else."""
     mapped, unmapped = map_states(source, alignment)
     assert set(unmapped["reason"]) <= {"value"}
@@ -368,19 +305,13 @@ def exact(alignment: Alignment, source: pd.DataFrame, target: pd.DataFrame) -> t
     ("source", "target", "shipped", "learned", "wrong"),
     [("multiwoz_zh", "multiwoz21", 0.869, 0.976, 21), ("crosswoz", "crosswoz_en", 0.717, 0.807, 9)],
 )
-def test_parallel_gold(
-    real: dict[str, Corpus], source: str, target: str, shipped: float, learned: float, wrong: int
-) -> None:
-    alignment = load_alignment(f"{source}__{target}")
+def test_parallel_gold(real, source: str, target: str, shipped: float, learned: float, wrong: int) -> None:
+    alignment = de.load_alignment(f"{source}__{target}")
     share, different = exact(alignment, real[source].states, real[target].states)
     assert share == pytest.approx(shipped, abs=0.001) and len(different) == wrong
     # Of many-to-one spellings ("portugese", "pool", "Spa") alone.
-    assert set(different["value"].str.partition(",")[0]) <= {
-        "portuguese",
-        "swimming pool",
-        "SPA",
-        "Wake Up Service",
-    }
+    spelled = {"portuguese", "swimming pool", "SPA", "Wake Up Service"}
+    assert set(different["value"].str.partition(",")[0]) <= spelled
     ids = sorted(real[source].states["dialogue_id"].unique())
     half = ids[: len(ids) // 2]
     more = learn_values(alignment, real[source].select(half), real[target].select(half))
@@ -389,20 +320,20 @@ def test_parallel_gold(
     assert share == pytest.approx(learned, abs=0.001)
 
 
-def test_no_slot_of_the_real_corpora_is_forgotten(real: dict[str, Corpus]) -> None:
+def test_no_slot_of_the_real_corpora_is_forgotten(real) -> None:
     slots = {}
     for name, corpus in real.items():
         both = pd.concat([corpus.ontology, corpus.states])[["domain", "slot"]]
         slots[name.rstrip("21")] = both.drop_duplicates()
     for name in PAIRS:
-        alignment = load_alignment(name)
+        alignment = de.load_alignment(name)
         check_alignment(alignment, slots[alignment.source], slots[alignment.target])
         listed = set(alignment.rows[["domain", "slot"]].itertuples(index=False, name=None))
         named = slots[alignment.source]
         named = named[~named["slot"].str.startswith("Hotel Facilities - ")]
         assert set(named.itertuples(index=False, name=None)) <= listed
     source = real["multiwoz21"].states
-    mapped, unmapped = map_states(source, load_alignment("multiwoz__crosswoz"))
+    mapped, unmapped = map_states(source, de.load_alignment("multiwoz__crosswoz"))
     # The rows that are neither are one facility of a hotel, joined to the other.
     rest = source.drop([*mapped["row"], *unmapped["row"]], errors="ignore")
     assert set(rest["slot"]) <= {"parking", "internet"}

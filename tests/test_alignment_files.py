@@ -1,4 +1,4 @@
-"""Alignment files: each kind of mistake gets one line, and what is saved is read again."""
+"""Alignment files: each kind of mistake is refused in one line, and what is saved is read again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dialogeval as de
 from dialogeval.exceptions import AlignmentError, DataFileError, DialogevalError, UnknownNameError, UsageError
-from dialogeval.ontology.alignment import COLUMNS, check_alignment, load_alignment, save_alignment
+from dialogeval.ontology.alignment import COLUMNS, check_alignment, save_alignment
 from dialogeval.ontology.mapping import map_states
 
 HEAD = "domain,slot,target_domain,target_slot,relation,converter,note\n"
@@ -33,101 +33,51 @@ def write(tmp_path: Path) -> Callable[..., Path]:
     return function
 
 
-BAD: dict[str, tuple[str | bytes, str]] = {
-    "not UTF-8": ((HEAD + GOOD).encode() + b"hotel,caf\xe9,Hotel,x,same,,\n", "line 3 is not UTF-8; save"),
-    "empty": ("", "is empty"),
-    "no rows": (HEAD, "has no rows: expected a row for each pair"),
-    "missing column": (
-        "domain,slot,target_domain,relation\nx,y,z,same\n",
-        "columns are wrong: expected domain",
-    ),
-    "unknown column": (
-        HEAD.replace("note", "remark") + GOOD,
-        "got domain, slot, .* remark; mend the first line",
-    ),
-    "column twice": (HEAD.replace("note", "slot") + GOOD, "columns are wrong"),
-    "cells": (HEAD + "hotel,area,Hotel,district,same,,a,b\n", "line 2: expected 7 cells .* got 8 cells"),
-    "long cell": (
-        HEAD + GOOD.replace("area", "a" * 1001),
-        "line 2: expected .* got 7 cells, 1,001 characters",
-    ),
-    "quotes": (HEAD + '"hotel,area\n', r"line \d is no CSV"),
-    "relation": (
-        HEAD + GOOD.replace("same", "sane"),
-        "line 2: unknown relation: .* got 'sane'; did you mean same",
-    ),
-    "converter": (
-        HEAD + GOOD.replace("same,", "same,yuan_fr"),
-        "line 2: unknown converter: .* got 'yuan_fr'; did",
-    ),
-    "table": (
-        HEAD + GOOD.replace("same,", "same,values:ares"),
-        "line 2: unknown value table 'ares': .* tables areas",
-    ),
-    "outside": (HEAD + GOOD.replace("same,", "same,values:../../x"), "line 2: bad name of a value table"),
-    "absolute": (HEAD + GOOD.replace("same,", "same,list:/etc/passwd"), "line 2: bad name of a value table"),
-    "inline": (
-        HEAD + GOOD.replace("same,", "same,a=b|c"),
-        "line 2: converter: expected .* 'c' is not value=target",
-    ),
-    "inline round": (
-        HEAD + GOOD.replace("same,", "same,a=b|b=a"),
-        "line 2: values lead round in a circle, got a > b",
-    ),
-    "half a target": (
-        HEAD + "hotel,area,Hotel,,same,,\n",
-        "line 2: relation same: expected a slot on both sides",
-    ),
-    "none with target": (
-        HEAD + GOOD.replace("same", "none"),
-        "relation none: expected a slot on one side only",
-    ),
-    "friend with converter": (
-        HEAD + GOOD.replace("same,", "false friend,open"),
-        "line 2: relation false friend: expected no converter, as nothing is mapped, got 'open'",
-    ),
-    "two targets": (
-        HEAD + GOOD + "hotel,area,Hotel,quarter,same,,\n",
-        "line 3: two targets for hotel/area: .* got Hotel/district \\(line 2\\) and Hotel/quarter",
-    ),
-    "two targets, related": (
-        HEAD + GOOD.replace("same", "related") * 1 + "hotel,Area,h,q,related,,\n",
-        "two targets",
-    ),
-    "row twice": (
-        HEAD + GOOD + GOOD.upper().replace("SAME", "related"),
-        "line 3: the same pair of slots as line 2",
-    ),
-    "circle": (
-        HEAD + "h,a,h,b,same,,\nh,b,h,c,same,,\nh,c,H,A,same,,\n",
-        "line 4: slots lead round in a circle, got h/a > h/b > h/c > h/a",
-    ),
+def changed(old: str, new: str) -> str:
+    return HEAD + GOOD.replace(old, new)
+
+
+#: What is wrong with a file, and the line that the refusal names, where there is one.
+BAD: dict[str, tuple[str | bytes, int]] = {
+    "not UTF-8": ((HEAD + GOOD).encode() + b"hotel,caf\xe9,Hotel,x,same,,\n", 0),
+    "empty": ("", 0),
+    "blank": ("\n \n", 0),
+    "no rows": (HEAD, 0),
+    "missing column": ("domain,slot,target_domain,relation\nx,y,z,same\n", 0),
+    "unknown column": (HEAD.replace("note", "remark") + GOOD, 0),
+    "column twice": (HEAD.replace("note", "slot") + GOOD, 0),
+    "cells": (HEAD + "\n" + GOOD + "hotel,area,Hotel,district,same,,a,b\n", 4),
+    "quotes": (HEAD + '"hotel,area\n', 0),
+    "relation": (HEAD + "\n" + GOOD.replace("same", "sane"), 3),
+    "converter": (changed("same,", "same,yuan_fr"), 2),
+    "table": (changed("same,", "same,values:ares"), 2),
+    "outside": (changed("same,", "same,values:../../x"), 2),
+    "absolute": (changed("same,", "same,list:/etc/passwd"), 2),
+    "inline": (changed("same,", "same,a=b|c"), 2),
+    "half a target": (HEAD + "hotel,area,Hotel,,same,,\n", 2),
+    "none with target": (changed("same", "none"), 2),
+    "friend with converter": (changed("same,", "false friend,open"), 2),
+    "two targets": (HEAD + GOOD + "hotel,area,Hotel,quarter,same,,\n", 3),
+    "two targets, related": (changed("same", "related") + "hotel,Area,h,q,related,,\n", 3),
+    "row twice": (HEAD + GOOD + GOOD.upper().replace("SAME", "related"), 3),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_a_bad_file_gets_one_line(case: str, write: Callable[..., Path]) -> None:
-    text, message = BAD[case]
+    text, line = BAD[case]
     path = write(text, areas="north,北\n")
-    with pytest.raises((DataFileError, AlignmentError), match=message) as caught:
-        load_alignment(path)
+    with pytest.raises((DataFileError, AlignmentError)) as caught:
+        de.load_alignment(path)
     assert str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
+    assert not line or f"line {line}" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("north,北\nnorth,北\n", "line 3: the same row as line 2"),
-        ("a,b\nx,x\nb,c\nc,a\n", "line 5: values lead round in a circle, got a > b > c > a"),
-        ("a,\n", "line 2: expected a value on both sides, got 'a' and ''"),
-        ("", "has no rows"),
-        ("a,b,c\n", "line 2: expected 2 cells"),
-    ],
-)
-def test_a_bad_value_table_gets_one_line(content: str, message: str, write: Callable[..., Path]) -> None:
-    path = write(HEAD + GOOD.replace("same,", "same,values:areas"), areas=content)
-    with pytest.raises((DataFileError, AlignmentError), match=message) as caught:
-        load_alignment(path)
+@pytest.mark.parametrize("content", ["north,北\nnorth,北\n", "a,\n", "", "a,b,c\n"])
+def test_a_bad_value_table_gets_one_line(content: str, write: Callable[..., Path]) -> None:
+    path = write(changed("same,", "same,values:areas"), areas=content)
+    with pytest.raises((DataFileError, AlignmentError)) as caught:
+        de.load_alignment(path)
     assert str(caught.value).startswith(str(path.parent / "values" / "areas.csv"))
 
 
@@ -139,81 +89,76 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory,
     path = tmp_path_factory.getbasetemp() / "any__bytes.csv"
     path.write_bytes(content)
     try:
-        load_alignment(path)
+        de.load_alignment(path)
     except DialogevalError as error:
         assert "\n" not in str(error)
 
 
 def test_names_and_paths_that_do_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(
-        UnknownNameError, match="unknown alignment 'multiwoz__crossowz': did you mean multiwoz__cross"
-    ):
-        load_alignment("multiwoz__crossowz")
-    with pytest.raises(DataFileError, match="no such file"):
-        load_alignment(tmp_path / "no.csv")
+    with pytest.raises(UnknownNameError, match="did you mean multiwoz__crosswoz"):
+        de.load_alignment("multiwoz__crossowz")
+    with pytest.raises(DataFileError):
+        de.load_alignment(tmp_path / "no.csv")
+    with pytest.raises(UsageError):
+        de.load_alignment(5)  # type: ignore[arg-type]
 
 
 def test_a_file_of_ones_own(write: Callable[..., Path]) -> None:
     rows = "hotel,price,酒店,价格,same,cheap=便宜|dear=贵,\nhotel,area,酒店,区域,same,values:areas,\n"
-    path = write("\ufeff" + HEAD + rows, areas="north,北\n")
-    alignment = load_alignment(path, target_language="zh")
+    alignment = de.load_alignment(write("\ufeff" + HEAD + rows, areas="north,北\n"), target_language="zh")
     assert (alignment.name, alignment.source, alignment.target) == ("a__b", "a", "b")
     table = de.table("states", [("d", 0, "Hotel", "area", "North"), ("d", 0, "hotel", "price", "any")])
     assert map_states(table, alignment)[0]["value"].tolist() == ["北", "不在意"]
     back = de.table("states", [("d", 0, "酒店", "价格", "贵")])
     assert map_states(back, alignment.inverse())[0]["value"].tolist() == ["dear"]
     # Several names of one slot are fine one way; there is no one way back.
-    many = load_alignment(write(HEAD + GOOD + "hotel,part,Hotel,district,same,,\n"))
-    with pytest.raises(AlignmentError, match="a__b read backwards: row 1: two targets for Hotel/district"):
+    many = de.load_alignment(write(HEAD + GOOD + "hotel,part,Hotel,district,same,,\n"))
+    with pytest.raises(AlignmentError, match="line 3"):
         many.inverse()
 
 
 @pytest.mark.parametrize("name", ["multiwoz__multiwoz_zh", "crosswoz_en__crosswoz", "crosswoz_en__multiwoz"])
 def test_saved_and_read_again(name: str, tmp_path: Path) -> None:
-    alignment = load_alignment(name)
-    again = load_alignment(save_alignment(alignment, tmp_path / f"{name}.csv"))
+    alignment = de.load_alignment(name)
+    again = de.load_alignment(save_alignment(alignment, tmp_path / f"{name}.csv"))
     assert again.id == alignment.id
     pd.testing.assert_frame_equal(again.rows, alignment.rows)
-    with pytest.raises(UsageError, match="cannot save: expected an alignment of one step"):
-        save_alignment(load_alignment("multiwoz__crosswoz"), tmp_path / "x.csv")
+    with pytest.raises(UsageError):
+        save_alignment(de.load_alignment("multiwoz__crosswoz"), tmp_path / "x.csv")
 
 
 def test_the_checksum_knows_content_and_not_order(write: Callable[..., Path]) -> None:
+    def checksum(rows: list[str], *prices: str) -> str:
+        return de.load_alignment(write(HEAD + "".join(rows), prices="".join(prices))).checksum
+
     rows = [GOOD, "hotel,price,Hotel,price,same,values:prices,\n", "hotel,x,,,none,,\n"]
-    prices = ["cheap,low\n", "dear,high\n"]
-    first = load_alignment(write(HEAD + "".join(rows), prices="".join(prices))).checksum
-    assert len(first) == 7
-    other_order = write(HEAD + "".join(reversed(rows)), prices="".join(reversed(prices)))
-    assert load_alignment(other_order).checksum == first
-    noted = HEAD + "".join(rows).replace(",none,,", ",none,,looked at")
-    assert load_alignment(write(noted, prices="".join(prices))).checksum == first
-    changed = {
-        load_alignment(write(HEAD + "".join(rows), prices="cheap,low\ndear,dear\n")).checksum,
-        load_alignment(write(HEAD + "".join(rows[:2]), prices="".join(prices))).checksum,
-        load_alignment(
-            write(HEAD + "".join(rows).replace("same,,", "related,,"), prices="".join(prices))
-        ).checksum,
+    low, high = "cheap,low\n", "dear,high\n"
+    first = checksum(rows, low, high)
+    assert len(first) == 7 and checksum(rows[::-1], high, low) == first
+    assert checksum([*rows[:2], rows[2].replace(",none,,", ",none,,looked at")], low, high) == first
+    others = {
+        checksum(rows, low, "dear,dear\n"),
+        checksum(rows[:2], low, high),
+        checksum([rows[0].replace("same", "related"), *rows[1:]], low, high),
     }
-    assert len(changed) == 3 and first not in changed
+    assert len(others) == 3 and first not in others
 
 
 def test_slots_that_an_ontology_lacks() -> None:
-    alignment = load_alignment("multiwoz__crosswoz_en")
+    alignment = de.load_alignment("multiwoz__crosswoz_en")
     targets = alignment.rows[["target_domain", "target_slot"]].set_axis(["domain", "slot"], axis=1)
     facility = targets.replace("Hotel Facilities", "Hotel Facilities - Gym")
     check_alignment(alignment, alignment.rows, facility)
-    with pytest.raises(AlignmentError, match="target has no slot Hotel/rating; did you mean Hotel/ratings"):
+    with pytest.raises(AlignmentError, match=r"Hotel/rating.*Hotel/ratings"):
         check_alignment(alignment, None, targets.replace("rating", "ratings"))
 
 
 def test_what_comes_with_the_package_is_documented_and_used() -> None:
     readme = (DATA / "README.md").read_text(encoding="utf-8")
-    shipped = sorted(DATA.glob("*.csv"))
-    assert len(shipped) == 3 and all(f"`{p.name}`" in readme for p in shipped)
-    frames = [pd.read_csv(p, dtype="str", keep_default_na=False) for p in shipped]
-    assert all(tuple(f.columns) == COLUMNS for f in frames)
-    named = pd.concat(frames)["converter"].str.extract(r"(?:values|list|any):(.+)")[0].dropna()
+    frames = {p: pd.read_csv(p, dtype="str", keep_default_na=False) for p in sorted(DATA.glob("*.csv"))}
+    assert len(frames) == 3 and all(f"`{p.name}`" in readme for p in frames)
+    assert all(tuple(f.columns) == COLUMNS for f in frames.values())
+    named = pd.concat(frames.values())["converter"].str.extract(r"(?:values|list|any):(.+)")[0].dropna()
     assert set(named) == {p.stem for p in (DATA / "values").glob("*.csv")}
     # Between two ontologies of different content every choice says why.
-    notes = frames[[p.stem for p in shipped].index("multiwoz__crosswoz_en")]["note"]
-    assert (notes != "").all()
+    assert (frames[DATA / "multiwoz__crosswoz_en.csv"]["note"] != "").all()

@@ -63,8 +63,15 @@ def test_nothing_global_is_changed() -> None:
 
 @pytest.mark.parametrize(
     "draw",
-    [results.score_intervals, results.score_by_turn, results.error_kinds, results.repair_gains]
-    + [results.error_starts, results.error_lengths, results.reset_by_turn],
+    [
+        results.score_intervals,
+        results.score_by_turn,
+        results.error_kinds,
+        results.repair_gains,
+        results.error_starts,
+        results.error_lengths,
+        results.reset_by_turn,
+    ],
 )
 def test_figures_of_a_tracker(draw) -> None:
     file = "sample/predictions/crosswoz_en/tracker_sloppy.jsonl.gz"

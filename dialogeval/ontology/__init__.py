@@ -1,7 +1,7 @@
-"""The kind of a slot, told from its values: categorical, name, time, number, range, boolean or free.
+"""Ontologies: the slots of a corpus, their values and of what kind these are; two of them side by side.
 
-In: values and how often each is used. Out: a word of `KINDS`. Rules look at the shape of values, in
-English and Chinese; no rule looks at the name of a slot.
+In: a corpus, an ontology file or a schema. Out: an `Ontology`, tables. The kind of a slot is told from the
+shape of its values, in English and Chinese; no rule looks at the name of a slot.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +21,7 @@ from dialogeval.corpora import multiwoz, schema_guided
 from dialogeval.corpora.catalog import local_file
 from dialogeval.corpora.entries import catalog
 from dialogeval.corpora.load import load_corpus
-from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.exceptions import UnknownNameError, UsageError, few
 from dialogeval.files import read_bytes
 from dialogeval.normalize import NOT_FILLED, normalize_values
 from dialogeval.strict_json import parse_json
@@ -53,12 +52,11 @@ _SEVERAL = re.compile(r"[|，、;；]|,(?!\d)|(?<=\S)\s*>|或|(?<=[\u3400-\u9fff
 
 
 def value_kind(values: Iterable[str], counts: Iterable[int] | None = None) -> str:
-    """Tell the kind of a slot from its values."""
+    """Tell the kind of a slot from its values and how often each is used."""
     series = pd.Series(list(values), dtype="str")
-    uses = np.ones(len(series)) if counts is None else np.asarray(list(counts), dtype=float)
-    uses = uses if uses.any() else np.ones(len(series))
-    real = is_real(series)
-    whole = pd.Series(uses[real], index=series[real]).groupby(level=0).sum()
+    uses = pd.Series(1.0 if counts is None else list(counts), index=series.index, dtype=float)
+    uses = uses if uses.any() else uses + 1
+    whole = uses[is_real(series)].groupby(series).sum()
     whole = whole[whole > 0]
     if whole.empty:
         return "free"
@@ -67,11 +65,10 @@ def value_kind(values: Iterable[str], counts: Iterable[int] | None = None) -> st
         pieces = [p for p in map(str.strip, _SEVERAL.split(fold(str(value)))) if p] or [str(value)]
         for piece in pieces:
             parts[piece] = parts.get(piece, 0.0) + use / len(pieces)
-    shares: dict[str, float] = dict.fromkeys([*_SHAPES, "words"], 0.0)
+    shares = dict.fromkeys([*_SHAPES, "words"], 0.0)
     for piece, use in parts.items():
         shares[next((s for s, form in _SHAPES.items() if form.fullmatch(piece)), "words")] += use
-    shares.pop("either")
-    total = sum(shares.values())
+    total = sum(share for shape, share in shares.items() if shape != "either")
     if shares["boolean"] >= 0.8 * total:  # also where "free" is all there is
         return "boolean"
     if shares["time"] >= 0.8 * total:
@@ -81,17 +78,30 @@ def value_kind(values: Iterable[str], counts: Iterable[int] | None = None) -> st
     return _kind_of_words(pd.Series(parts), combined=len(parts) < 0.7 * len(whole))
 
 
-def kinds_of_slots(slots: list[tuple[pd.Series, pd.Series]]) -> pd.Series:
-    """Return the kind of each slot, from its values and their counts."""
-    kinds = [value_kind(*s) for s in slots]
+def _kind_of_words(uses: pd.Series, combined: bool) -> str:
+    """Return categorical, name or free; where values are `combined` of others, they are labels."""
+    # In words; three Chinese characters make one.
+    length = uses.index.map(lambda p: len(_CJK.sub(" ", p).split()) + len(_CJK.findall(p)) / 3).to_numpy()
+    order = np.argsort(length, kind="stable")
+    median = length[order][np.searchsorted(np.cumsum(uses.to_numpy()[order]), 0.5 * uses.sum())]
+    if median > 7:
+        return "free"
+    # How many values make up nearly all uses: slips and rarities aside.
+    common = int((uses.sort_values(ascending=False).cumsum() < 0.95 * uses.sum()).sum()) + 1
+    return "name" if not combined and (common > 100 or (common > 10 and median > 1)) else "categorical"
+
+
+def _kinds_of_slots(slots: list[tuple[pd.Series, pd.Series]]) -> list[str]:
+    """Return the kind of each slot, from its values and their counts: lists of names are names."""
+    kinds = [value_kind(*slot) for slot in slots]
     used = [
         {fold(v) for v in values[is_real(values) & (n > 0 if n.any() else n >= 0)]} for values, n in slots
     ]
     names = set().union(*(u for u, kind in zip(used, kinds, strict=True) if kind == "name"))
-    for i, kind in enumerate(kinds):
-        if kind == "categorical" and 2 * len(used[i] & names) >= len(used[i]):
-            kinds[i] = "name"
-    return pd.Series(kinds, dtype="str")
+    return [
+        "name" if kind == "categorical" and 2 * len(u & names) >= len(u) else kind
+        for u, kind in zip(used, kinds, strict=True)
+    ]
 
 
 def fold(text: str) -> str:
@@ -103,24 +113,6 @@ def is_real(values: pd.Series) -> np.ndarray:
     """Tell which values say something: not none, not dontcare, not a spelling of "no value"."""
     steps = ("none:drop", "dontcare:drop")
     return np.array(normalize_values(map(fold, values), steps, NOT_FILLED), dtype=object) != ""
-
-
-def _kind_of_words(uses: pd.Series, combined: bool) -> str:
-    """Return categorical, name or free; where values are `combined` of others, they are labels."""
-    length = np.array([_words(p) for p in uses.index])
-    order = np.argsort(length, kind="stable")
-    weight = uses.to_numpy()
-    median = length[order][np.searchsorted(np.cumsum(weight[order]), 0.5 * weight.sum())]
-    if median > 7:
-        return "free"
-    # How many values make up nearly all uses: slips and rarities aside.
-    common = int((np.cumsum(np.sort(weight)[::-1]) < 0.95 * weight.sum()).sum()) + 1
-    return "name" if not combined and (common > 100 or (common > 10 and median > 1)) else "categorical"
-
-
-def _words(text: str) -> float:
-    """Return the length in words; three Chinese characters make one."""
-    return len(_CJK.sub(" ", text).split()) + len(_CJK.findall(text)) / 3
 
 
 SOURCES = ("auto", "file", "schema", "learned")
@@ -212,11 +204,8 @@ def ontology_of(
     """
     if source not in SOURCES:
         raise UnknownNameError("source of an ontology", str(source), SOURCES)
-    alone = None if isinstance(corpus, Corpus) else _read_alone(corpus, source, home)
-    if alone is not None:
-        corpus = alone
-    elif not isinstance(corpus, Corpus):
-        corpus = load_corpus(corpus, home=home)
+    if not isinstance(corpus, Corpus):
+        corpus = _read_alone(corpus, source, home) or load_corpus(corpus, home=home)
     declared = "schema" if corpus.family == "schema_guided" else "file"
     used = corpus.states[_SLOT].drop_duplicates()
     has = len(corpus.ontology) > 0 or len(corpus.schema) > 0
@@ -225,13 +214,13 @@ def ontology_of(
     if source == "learned":
         if not len(corpus.states):
             raise UsageError(f"{corpus.name} has no states to learn from", mend="read its file or schema")
-        return _assemble(corpus, source, corpus.states.iloc[:0][[*_SLOT, "value"]], used)
+        return _assemble(corpus, source, used)
     if not has or source != declared:
         mend = f"choose {declared} or learned" if has else "choose learned"
         raise UsageError(f"{corpus.name} has no ontology of source {source}", mend=mend)
-    listed = corpus.ontology[_SLOT].drop_duplicates()
+    listed = corpus.ontology[_SLOT]
     layout = pd.concat([listed, corpus.schema[_SLOT]]) if declared == "schema" else listed
-    return _assemble(corpus, source, corpus.ontology, layout.drop_duplicates())
+    return _assemble(corpus, source, layout.drop_duplicates())
 
 
 def compare_ontologies(a: Ontology, b: Ontology) -> pd.DataFrame:
@@ -258,66 +247,48 @@ def compare_ontologies(a: Ontology, b: Ontology) -> pd.DataFrame:
     [['attraction', 'name', 0.0], ['hotel', 'name', 0.0]]
     """
     left, right = (_folded(o) for o in (a, b))
-    right = right.rename(columns={c: f"target_{c}" for c in right.columns.drop("key")})
-    both = left.merge(right, on="key", how="outer", indicator="where")
-    both["where"] = both["where"].map({"both": "both", "left_only": "a", "right_only": "b"}).astype("str")
-    met = (both["where"] == "both").tolist()
-    pairs = [
-        (x, y) if m else (set(), set()) for x, y, m in zip(both["set"], both["target_set"], met, strict=True)
-    ]
-    both["shared"] = pd.array(
-        [len(x & y) if m else None for (x, y), m in zip(pairs, met, strict=True)], dtype="Int64"
-    )
-    both["overlap"] = [len(x & y) / len(x | y) if x | y else np.nan for x, y in pairs]
+    columns = ["domain", "slot", "kind", "values"]
+    right = right.rename(columns={c: f"target_{c}" for c in columns})
+    both = left.merge(right, on="key", how="outer", suffixes=("", "_b"), indicator="where")
+    names = {"both": "both", "left_only": "a", "right_only": "b"}
+    both["where"] = both["where"].astype("str").map(names)
+    both["rank"] = both["where"].map({name: rank for rank, name in enumerate(names.values())})
+    sides = list(both[["set", "set_b", "where"]].itertuples(index=False, name=None))
+    both["shared"] = pd.array([len(x & y) if w == "both" else None for x, y, w in sides], dtype="Int64")
+    both["overlap"] = [len(x & y) / len(x | y) if w == "both" and x | y else np.nan for x, y, w in sides]
     both = both.astype({"values": "Int64", "target_values": "Int64"})
-    both["rank"] = both["where"].map({"both": 0, "a": 1, "b": 2})
-    both = both.sort_values(["rank", "key", *_SLOT, "target_domain", "target_slot"]).reset_index(drop=True)
-    columns = [
-        *_SLOT,
-        "target_domain",
-        "target_slot",
-        "where",
-        "kind",
-        "target_kind",
-        "values",
-        "target_values",
-    ]
-    return both[[*columns, "shared", "overlap"]]
+    both = both.sort_values(["rank", "key", *_SLOT, "target_domain", "target_slot"], ignore_index=True)
+    shown = ["domain", "slot", "target_domain", "target_slot", "where", "kind", "target_kind"]
+    return both[[*shown, "values", "target_values", "shared", "overlap"]]
 
 
 def ontology_gaps(ontology: Ontology, corpus: Corpus) -> pd.DataFrame:
     """Count where an ontology and the states of a corpus disagree."""
     used = corpus.states.groupby([*_SLOT, "value"]).size().rename("triples").reset_index()
     used = used[is_real(used["value"])].sort_values("triples", ascending=False, kind="stable")
-    known = ontology.values[[*_SLOT, "value"]].drop_duplicates().assign(known=True)
-    used = used.merge(
-        ontology.slots[[*_SLOT, "values"]].rename(columns={"values": "listed"}), on=_SLOT, how="left"
-    )
-    used = used.merge(known, on=[*_SLOT, "value"], how="left")
-    lacking = used["known"].isna() & (used["listed"] > 0)
-    used["gap"] = np.select([used["listed"].isna(), lacking], GAPS[:2], default="")
+    slots, filled = (pd.MultiIndex.from_frame(t[_SLOT]) for t in (ontology.slots, corpus.states))
+    listed = used.join(ontology.slots.set_index(_SLOT)["values"], on=_SLOT)["values"]
+    places, known = (pd.MultiIndex.from_frame(t[[*_SLOT, "value"]]) for t in (used, ontology.values))
+    used["gap"] = np.select([listed.isna(), ~places.isin(known) & (listed > 0)], GAPS[:2], default="")
     groups = used[used["gap"] != ""].groupby(["gap", *_SLOT], sort=False)
-    table = groups.agg(values=("value", "size"), triples=("triples", "sum"), example=("value", "first"))
-    filled = pd.MultiIndex.from_frame(corpus.states[_SLOT].drop_duplicates())
-    idle = ontology.slots.loc[~pd.MultiIndex.from_frame(ontology.slots[_SLOT]).isin(filled), _SLOT]
+    gaps = groups.agg(values=("value", "size"), triples=("triples", "sum"), example=("value", "first"))
+    idle = ontology.slots.loc[~slots.isin(filled), _SLOT]
     idle = idle.assign(gap=GAPS[2], values=0, triples=0, example="")
-    table = pd.concat([t for t in (table.reset_index(), idle) if len(t)] or [idle])
-    table["rank"] = table["gap"].map({g: i for i, g in enumerate(GAPS)})
+    table = pd.concat([t for t in (gaps.reset_index(), idle) if len(t)] or [idle])
+    table["rank"] = table["gap"].map(GAPS.index)
     table = table.sort_values(["rank", "triples", *_SLOT], ascending=[True, False, True, True])
     return table[[*_SLOT, "gap", "values", "triples", "example"]].reset_index(drop=True)
-
-
-# Helpers ------------------------------------------------------------------------------------------
 
 
 def _folded(ontology: Ontology) -> pd.DataFrame:
     """Return the slots with their folded names and the sets of their folded values."""
     real = ontology.values[is_real(ontology.values["value"])]
     sets = real.assign(value=real["value"].map(fold)).groupby(_SLOT)["value"].agg(set).to_dict()
-    slots = ontology.slots[[*_SLOT, "kind", "values"]].reset_index(drop=True)
+    slots = ontology.slots[[*_SLOT, "kind", "values"]].copy()
     names = list(slots[_SLOT].itertuples(index=False, name=None))
-    keys: list[Any] = [(fold(d), fold(s)) for d, s in names]
-    return slots.assign(key=keys, set=[sets.get(n, set()) for n in names])
+    slots["key"] = [tuple(map(fold, name)) for name in names]
+    slots["set"] = [sets.get(name, set()) for name in names]
+    return slots
 
 
 def _read_alone(
@@ -346,37 +317,28 @@ def _read_alone(
     return replace(alone, language="zh" if chinese else "en")
 
 
-def _assemble(corpus: Corpus, source: str, listed: pd.DataFrame, layout: pd.DataFrame) -> Ontology:
+def _assemble(corpus: Corpus, source: str, layout: pd.DataFrame) -> Ontology:
     """Join what is listed with what the states use; a learned ontology lists what they use."""
-    used = corpus.states.groupby([*_SLOT, "value"]).size().rename("count").reset_index()
-    if source == "learned":
-        values = used
-    else:
-        values = listed.drop_duplicates().merge(used, on=[*_SLOT, "value"], how="left")
+    values = corpus.states.groupby([*_SLOT, "value"]).size().rename("count").reset_index()
+    if source != "learned":
+        values = corpus.ontology.drop_duplicates().merge(values, on=[*_SLOT, "value"], how="left")
         values["count"] = values["count"].fillna(0).astype("int64")
     values = values.sort_values([*_SLOT, "count", "value"], ascending=[True, True, False, True])
-    slots = layout.merge(
-        corpus.states.groupby(_SLOT).size().rename("filled").reset_index(), on=_SLOT, how="left"
-    )
-    slots = slots.sort_values(_SLOT).reset_index(drop=True)
+    filled = corpus.states.groupby(_SLOT).size().rename("filled").reset_index()
+    slots = layout.merge(filled, on=_SLOT, how="left").sort_values(_SLOT, ignore_index=True)
     slots["filled"] = slots["filled"].fillna(0).astype("int64")
-    groups = {k: (g["value"], g["count"]) for k, g in values.groupby(_SLOT)}
-    nothing = (values["value"].iloc[:0], values["count"].iloc[:0])
-    mine = [groups.get((d, s), nothing) for d, s in zip(slots["domain"], slots["slot"], strict=True)]
-    slots["kind"] = kinds_of_slots(mine)
-    slots["values"] = pd.Series([int(is_real(m[0]).sum()) for m in mine], dtype="int64")
+    groups = dict(list(values.groupby(_SLOT)))
+    mine = [groups.get(s, values.head(0)) for s in slots[_SLOT].itertuples(index=False, name=None)]
+    slots["kind"] = pd.Series(_kinds_of_slots([(g["value"], g["count"]) for g in mine]), dtype="str")
+    slots["values"] = pd.Series([int(is_real(g["value"]).sum()) for g in mine], dtype="int64")
     slots["open"] = (slots["values"] > LISTED) | (slots["values"] == 0)
     slots = slots[[*_SLOT, "kind", "values", "filled", "open"]]
     ontology = Ontology(corpus.name, corpus.language, source, slots, values.reset_index(drop=True))
     if source == "learned" or not len(corpus.states):
         return ontology
     notes = []
-    gaps = ontology_gaps(ontology, corpus)
-    for gap, rows in gaps.groupby("gap", sort=False):
-        names = ", ".join(f"{d} {s}" for d, s in rows[_SLOT].head(3).itertuples(index=False))
-        triples = (
-            f"; {rows['triples'].sum():,} of {len(corpus.states):,} state triples" if gap != GAPS[2] else ""
-        )
-        more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-        notes.append(f"{gap}: {names}{more} ({len(rows)} slots, {rows['values'].sum():,} values{triples})")
+    for gap, rows in ontology_gaps(ontology, corpus).groupby("gap", sort=False):
+        names = few([f"{d} {s}" for d, s in rows[_SLOT].itertuples(index=False)], 3)
+        counts = f"{len(rows)} slots, {rows['values'].sum():,} values, {rows['triples'].sum():,} triples"
+        notes.append(f"{gap}: {names} ({counts})")
     return replace(ontology, notes=tuple(notes))

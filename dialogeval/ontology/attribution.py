@@ -1,7 +1,7 @@
-"""Tables of transfer: who reaches what where, which part of the gap is labels, what was not mapped.
+"""Attribution: what a tracker loses to names, values and language of labels, and what to its own errors.
 
-In: what `dialogeval.ontology.attribution` returns, a `Transfer` by (trained on, scored on). Out: tables, and a
-sentence for a paper.
+In: gold, predictions in another ontology, an alignment. Out: an `Attribution`, each loss put down to one
+cause. `carry_trackers` makes one of every pair of a training corpus and a test corpus.
 """
 
 from __future__ import annotations
@@ -10,29 +10,28 @@ import hashlib
 import html
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from dialogeval.baselines import train_value_matcher, value_matching_tracker
-from dialogeval.corpora.catalog import local_file, split_parts
+from dialogeval.corpora.catalog import split_files
 from dialogeval.corpora.entries import catalog
 from dialogeval.corpora.load import load_corpus
 from dialogeval.exceptions import DataFileError, UnknownNameError, UsageError
 from dialogeval.locate import require_corpus, require_predictions
 from dialogeval.metrics.states import StatePair, Triples
 from dialogeval.normalize import normalize_states
-from dialogeval.ontology import Ontology, ontology_of
 from dialogeval.ontology.alignment import Alignment, load_alignment, ontology_name
-from dialogeval.ontology.mapping import map_predictions, map_states
-from dialogeval.predictions.load import load_predictions
+from dialogeval.ontology.mapping import STAGES, loaded, map_predictions, map_states
 from dialogeval.protocols import Protocol, find_protocol
 from dialogeval.scoring import RESAMPLES, SEED, Scores, score
 from dialogeval.stats import bootstrap, dialogue_sums, percentile_interval
-from dialogeval.tables import Corpus, Predictions, as_predictions, table
+from dialogeval.tables import Corpus, Predictions
 
 #: Causes in the order in which they are repaired, with what each one is.
 CAUSES = {
@@ -44,66 +43,49 @@ CAUSES = {
     "spurious": "the aligned prediction fills the slot, gold does not",
     "wrong": "both fill the slot, and still differ after alignment",
 }
-_STAGES = ("names", "values", "all")
 _PLACE = ["dialogue_id", "turn", "domain", "slot"]
 _TRIPLE = [*_PLACE, "value"]
 
 
 @dataclass(frozen=True)
 class Attribution:
-    """What a tracker loses to which cause."""
+    """What a tracker loses to which cause; see `attribute_losses`."""
 
     alignment: Alignment
     raw: Scores
     aligned: Scores
+    stages: pd.DataFrame
     losses: pd.DataFrame
     unmapped: pd.DataFrame
     counts: pd.DataFrame
     resamples: int
     seed: int
 
-    @property
+    @cached_property
     def table(self) -> pd.DataFrame:
         """Return one row a cause, in the order of `CAUSES`, and a last row with the whole."""
-        n = len(self.counts)
-        where = self.counts.to_numpy() > 0
-        last = np.where(where.any(axis=1), where.shape[1] - 1 - where[:, ::-1].argmax(axis=1), -1)
+        there, n = self.counts.to_numpy() > 0, len(self.counts)
+        # A turn's last cause: the one that still stands when those before it are repaired.
+        last = np.where(there.any(axis=1), len(CAUSES) - 1 - there[:, ::-1].argmax(axis=1), -1)
         turns = np.bincount(last[last >= 0], minlength=len(CAUSES))
-        right = float((last < 0).mean()) if n else float("nan")
-        alone = self._repaired_alone()
-        frame = pd.DataFrame(
-            {
-                "triples": self.counts.sum().to_numpy(),
-                "turns": turns,
-                "points": turns / max(n, 1),
-                "up to here": right + np.cumsum(turns) / max(n, 1),
-                "alone": alone.mean().to_numpy(),
-            },
-            index=pd.Index(list(CAUSES), name="cause"),
-        )
-        frame[["low", "high"]] = self._intervals(alone)
-        whole = {"triples": len(self.losses), "turns": int(turns.sum()), "points": turns.sum() / max(n, 1)}
-        frame.loc["whole"] = pd.Series({**whole, "up to here": 1.0, "alone": 1.0})
+        up_to_here = ((last < 0).sum() + np.cumsum(turns)) / n
+        # Repaired alone, a cause mends the turns that have no other.
+        alone = self.counts.rsub(self.counts.sum(axis=1), axis=0).eq(0).astype(float)
+        frame = pd.DataFrame({"triples": self.counts.sum(), "turns": turns, "points": turns / n})
+        frame = frame.assign(**{"up to here": up_to_here, "alone": alone.mean()}).rename_axis("cause")
+        frame[["low", "high"]] = np.nan
+        if self.resamples:
+            values = {cause: (lambda s, cause=cause: s[cause] / s["n"]) for cause in CAUSES}
+            sums = dialogue_sums(alone.assign(n=1.0))
+            drawn = bootstrap({"": (sums, values)}, self.resamples, self.seed)
+            frame[["low", "high"]] = [percentile_interval(drawn[cause]) for cause in CAUSES]
+        frame.loc["whole"] = [*frame[["triples", "turns", "points"]].sum(), 1, 1, np.nan, np.nan]
         return frame.astype({"triples": "int64", "turns": "int64"})
-
-    def _repaired_alone(self) -> pd.DataFrame:
-        """For each turn and cause, whether the turn is right if that cause alone is repaired."""
-        others = self.counts.sum(axis=1).to_numpy()[:, None] - self.counts.to_numpy()
-        return pd.DataFrame((others == 0).astype(float), index=self.counts.index, columns=self.counts.columns)
-
-    def _intervals(self, alone: pd.DataFrame) -> np.ndarray:
-        if not self.resamples:
-            return np.full((len(CAUSES), 2), np.nan)
-        sums = dialogue_sums(alone.assign(n=1.0))
-        values = {cause: (lambda s, cause=cause: s[cause] / s["n"]) for cause in CAUSES}
-        drawn = bootstrap({"": (sums, values)}, self.resamples, self.seed)
-        return np.array([percentile_interval(drawn[cause]) for cause in CAUSES])
 
     @property
     def broken(self) -> float:
         """Points of joint goal accuracy that the alignment itself costs: turns it spoils that were right."""
-        table = self.table
-        repaired = table["up to here"].to_dict()["language"]
+        repaired = self.table["up to here"].to_dict()["language"]
         return float(repaired) - self.aligned["joint_goal_accuracy"]
 
     def by_slot(self) -> pd.DataFrame:
@@ -125,9 +107,9 @@ class Attribution:
 
 
 def attribute_losses(
-    gold: Corpus,
-    predictions: Predictions,
-    alignment: Alignment | str,
+    gold: Corpus | str | os.PathLike[str],
+    predictions: Predictions | Corpus | str | os.PathLike[str],
+    alignment: Alignment | str | os.PathLike[str],
     protocol: str | Protocol = "lin2021",
     *,
     missing: str | None = None,
@@ -138,10 +120,11 @@ def attribute_losses(
 
     Parameters
     ----------
-    gold : Corpus
-    predictions : Predictions
-        States in the names and values of the alignment's source.
-    alignment : Alignment or str
+    gold : Corpus, str or path-like
+        A corpus, its name or path.
+    predictions : Predictions, Corpus, str or path-like
+        States in the names and values of the alignment's source, or their file.
+    alignment : Alignment, str or path-like
         Leads into the gold's ontology; a name or path as `load_alignment` takes it.
     protocol : str or Protocol
         One whose joint goal accuracy is an exact match of all slots.
@@ -151,6 +134,9 @@ def attribute_losses(
     Returns
     -------
     Attribution
+        ``table`` (a row a cause: triples, turns, points of joint goal accuracy, the score repaired up to
+        here and alone, with its interval), ``by_slot()``, ``losses`` (a row a triple), ``unmapped``,
+        ``stages`` (every score as it is, renamed, with values converted, and aligned), ``broken``.
 
     Raises
     ------
@@ -169,324 +155,162 @@ def attribute_losses(
     Examples
     --------
     >>> import dialogeval as de
-    >>> gold = de.load_corpus("sample/multiwoz_zh")
-    >>> english = de.as_predictions(de.load_corpus("sample/multiwoz"))
-    >>> found = attribute_losses(gold, english, "multiwoz__multiwoz_zh", resamples=0)
+    >>> english = de.load_corpus("sample/multiwoz")
+    >>> found = attribute_losses("sample/multiwoz_zh", english, "multiwoz__multiwoz_zh", resamples=0)
     >>> found.raw["joint_goal_accuracy"] < 0.05 < found.aligned["joint_goal_accuracy"]
     True
     """
-    from dialogeval.ontology.alignment import load_alignment
-
-    protocol = find_protocol(protocol)
-    if not is_exact(protocol):
-        mend = "choose one that compares all slots exactly, such as lin2021 or trade"
-        raise UsageError(f"protocol {protocol.name} cannot be put down to causes", mend=mend)
-    if isinstance(alignment, str):
-        alignment = load_alignment(alignment)
-    raw, aligned = (
-        score(gold, predictions, protocol, alignment=way, missing=missing, resamples=resamples, seed=seed)
-        for way in (None, alignment)
+    protocol, alignment = exact_protocol(protocol), load_alignment(alignment)
+    predictions = loaded(predictions)
+    raw = score(gold, predictions, protocol, missing=missing, resamples=resamples, seed=seed)
+    gold = raw.gold if raw.gold is not None else gold
+    aligned = score(
+        gold, predictions, protocol, alignment=alignment, missing=missing, resamples=resamples, seed=seed
     )
-    assert predictions.states is not None
-    pair = raw.pairs["state"]
-    sides = {"gold": triples_table(pair, pair.gold), "predicted": triples_table(pair, pair.pred)}
-    mapped = {stage: map_states(predictions.states, alignment, stage) for stage in _STAGES}
-    images = {s: _images(predictions.states, *mapped[s], alignment, protocol) for s in _STAGES}
-    lost = _without(sides["gold"], sides["predicted"])
-    extra = _without(sides["predicted"], sides["gold"])
+    stages = {"raw": raw.table["value"]}
+    for stage in STAGES[:2]:
+        mapped = map_predictions(predictions, alignment, stage)
+        stages[stage] = score(gold, mapped, protocol, missing=missing, resamples=0).table["value"]
+    stages["aligned"] = aligned.table["value"]
+    pair, states = raw.pairs["state"], predictions.states
+    assert states is not None
+    sides = {"gold": _triples(pair, pair.gold), "predicted": _triples(pair, pair.pred)}
+    images = {stage: _images(states, alignment, stage, protocol) for stage in STAGES}
+    lost = sides["gold"][~_among(sides["gold"], sides["predicted"], _TRIPLE)]
+    extra = sides["predicted"][~_among(sides["predicted"], sides["gold"], _TRIPLE)]
     lost = lost.assign(side="gold", cause=_causes_of_lost(lost, images))
     extra = extra.assign(side="predicted", cause=_causes_of_extra(extra, sides["gold"], images))
-    losses = pd.concat([lost, extra], ignore_index=True).sort_values(
-        [*_PLACE, "side", "value"], ignore_index=True
+    losses = pd.concat([lost, extra]).sort_values([*_PLACE, "side", "value"], ignore_index=True)
+    counts = losses.groupby(["dialogue_id", "turn"])["cause"].value_counts().unstack(fill_value=0)
+    counts = counts.reindex(index=pair.index, columns=list(CAUSES), fill_value=0).fillna(0).astype("int64")
+    places = map_states(states, alignment)[1].groupby(["domain", "slot", "reason"])
+    order = ["triples", "domain", "slot"]
+    unmapped = places.size().rename("triples").reset_index()
+    unmapped = unmapped.sort_values(order, ascending=[False, True, True], ignore_index=True)
+    return Attribution(
+        alignment, raw, aligned, pd.DataFrame(stages), losses, unmapped, counts, resamples, seed
     )
-    counted = losses.groupby(["dialogue_id", "turn"])["cause"].value_counts().unstack(fill_value=0)
-    counts = counted.reindex(index=pair.index, columns=list(CAUSES), fill_value=0).fillna(0).astype("int64")
-    _, unmapped = mapped["all"]
-    by = unmapped.groupby(["domain", "slot", "reason"]).size().rename("triples").reset_index()
-    by = by.sort_values(["triples", "domain", "slot"], ascending=[False, True, True], ignore_index=True)
-    return Attribution(alignment, raw, aligned, losses, by, counts, resamples, seed)
 
 
-def is_exact(protocol: Protocol) -> bool:
-    """Tell whether a protocol has a joint goal accuracy that is an exact match of all slots."""
-    return protocol.compare == "all" and "joint_goal_accuracy" in {m.key for m in protocol.resolve_metrics()}
+def exact_protocol(protocol: str | Protocol) -> Protocol:
+    """Return a protocol whose joint goal accuracy is an exact match of all slots, or refuse it."""
+    found = find_protocol(protocol)
+    if found.compare != "all" or "joint_goal_accuracy" not in {m.key for m in found.resolve_metrics()}:
+        mend = "choose one that compares all slots exactly, such as lin2021 or trade"
+        raise UsageError(f"protocol {found.name} cannot be put down to causes", mend=mend)
+    return found
 
 
-def triples_table(pair: StatePair, side: Triples) -> pd.DataFrame:
+def _triples(pair: StatePair, side: Triples) -> pd.DataFrame:
     """Return one side of a pair as rows of (dialogue_id, turn, domain, slot, value)."""
-    frame = pair.index[side.turn].to_frame(index=False)
-    slots = pair.slots.iloc[side.slot].reset_index(drop=True)
-    frame[["domain", "slot"]] = slots[["domain", "slot"]].astype("str")
-    return frame.assign(value=pd.Series(pair.values[side.value], dtype="str"))
+    slots = pair.slots.iloc[side.slot].reset_index(drop=True)[["domain", "slot"]].astype("str")
+    values = pd.Series(pair.values[side.value], dtype="str", name="value")
+    return pd.concat([pair.index[side.turn].to_frame(index=False), slots, values], axis=1)
 
 
-def _without(rows: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    merged = rows.merge(others, on=_TRIPLE, how="left", indicator="found")
-    return merged[merged["found"] == "left_only"].drop(columns="found").reset_index(drop=True)
-
-
-def _images(
-    states: pd.DataFrame,
-    mapped: pd.DataFrame,
-    unmapped: pd.DataFrame,
-    alignment: Alignment,
-    protocol: Protocol,
-) -> pd.DataFrame:
-    """Normalise states and what they map to."""
-    numbered = states[_TRIPLE].reset_index(drop=True)
-    before = normalize_states(numbered.assign(row=range(len(numbered))), protocol.steps)
-    unknown = unmapped.loc[unmapped["reason"] == "value", "row"]
+def _images(states: pd.DataFrame, alignment: Alignment, stage: str, protocol: Protocol) -> pd.DataFrame:
+    """Return what each triple becomes at a stage, normalised, and what it was (``from_domain``, …)."""
+    mapped, unmapped = map_states(states, alignment, stage)
+    unknown = mapped["row"].isin(unmapped.loc[unmapped["reason"] == "value", "row"])
     translates = alignment.source_language != alignment.target_language
-    mapped = normalize_states(
-        mapped.assign(untranslated=mapped["row"].isin(unknown) & translates), protocol.steps
-    )
-    before = before[["row", "domain", "slot", "value"]].rename(
-        columns=lambda c: c if c == "row" else f"from_{c}"
-    )
-    return mapped.merge(before, on="row")
+    mapped = normalize_states(mapped.assign(untranslated=unknown & translates), protocol.steps)
+    before = states[_TRIPLE].assign(row=range(len(states)))
+    before = normalize_states(before, protocol.steps)[["row", "domain", "slot", "value"]]
+    return mapped.merge(before.set_index("row").add_prefix("from_"), left_on="row", right_index=True)
 
 
-def _causes_of_lost(lost: pd.DataFrame, images: dict[str, pd.DataFrame]) -> pd.Series:
+def _causes_of_lost(lost: pd.DataFrame, images: Mapping[str, pd.DataFrame]) -> np.ndarray:
+    """Put each gold triple down to the first stage that brings it, or to what stands in its place."""
     last = images["all"]
-    filled = _among(lost, last, _PLACE)
-    foreign = _among(lost, last[last["untranslated"]], _PLACE)
-    found = [_among(lost, images[stage], _TRIPLE) for stage in _STAGES]
-    names = [*list(CAUSES)[:3], "untranslated", "wrong"]
-    return pd.Series(np.select([*found, foreign, filled], names, "missing"), dtype="str")
+    brought = [_among(lost, images[stage], _TRIPLE) for stage in STAGES]
+    foreign, filled = _among(lost, last[last["untranslated"]], _PLACE), _among(lost, last, _PLACE)
+    return np.select([*brought, foreign, filled], [*list(CAUSES)[:4], "wrong"], "missing")
 
 
-def _causes_of_extra(extra: pd.DataFrame, gold: pd.DataFrame, images: dict[str, pd.DataFrame]) -> pd.Series:
-    """Follow each predicted triple through the alignment; the hardest of its images decides."""
-    steps = []
-    for stage in _STAGES:
+def _causes_of_extra(
+    extra: pd.DataFrame, gold: pd.DataFrame, images: Mapping[str, pd.DataFrame]
+) -> np.ndarray:
+    """Follow each predicted triple: the first stage at which all its images are gold repairs it."""
+    origin = ["dialogue_id", "turn", "from_domain", "from_slot", "from_value"]
+    keys, repaired = pd.MultiIndex.from_frame(extra[_TRIPLE]), []
+    for stage in STAGES:
         image = images[stage]
         right, filled = _among(image, gold, _TRIPLE), _among(image, gold, _PLACE)
-        steps.append(image.assign(right=right, filled=filled, foreign=image["untranslated"] & filled))
-    own = ["dialogue_id", "turn", "from_domain", "from_slot", "from_value"]
-    here = extra.rename(columns={c: f"from_{c}" for c in ("domain", "slot", "value")})[own]
-    here["number"] = range(len(here))
-    last = here.merge(steps[-1], on=own)
-    off = last[~last["right"]].groupby("number")[["foreign", "filled"]].any()
-    foreign, wrong = off.reindex(here["number"], fill_value=False).to_numpy(dtype=bool).T
-    dropped = ~here["number"].isin(last["number"]).to_numpy()
-    repaired = ~dropped & ~here["number"].isin(off.index).to_numpy()
-    # The first stage at which every image of a triple is gold is the one that repairs it.
-    bad = [set(here.merge(step[~step["right"]], on=own)["number"]) for step in steps]
-    stages = [repaired & ~here["number"].isin(numbers).to_numpy() for numbers in bad]
-    first, *names = list(CAUSES)[:3]
-    choices = [first, first, *names, "untranslated", "wrong"]
-    return pd.Series(np.select([dropped, *stages, foreign, wrong], choices, "spurious"), dtype="str")
+        told = image[origin].assign(off=~right, filled=filled & ~right)
+        told["foreign"] = told["filled"] & image["untranslated"]
+        told = told.groupby(origin).any().reindex(keys)
+        repaired.append(told["off"].eq(False).to_numpy())
+    repaired = [stage & repaired[-1] for stage in repaired]
+    dropped, foreign, wrong = told["off"].isna(), told["foreign"].eq(True), told["filled"].eq(True)
+    names = list(CAUSES)
+    causes = [names[0], *names[:4], "wrong"]
+    return np.select([dropped, *repaired, foreign, wrong], causes, "spurious")
 
 
 def _among(rows: pd.DataFrame, others: pd.DataFrame, columns: list[str]) -> np.ndarray:
     """Tell for each row whether the others have it, in these columns."""
-    keys = others[columns].drop_duplicates()
-    return (
-        rows[columns].merge(keys, on=columns, how="left", indicator="found")["found"] == "both"
-    ).to_numpy()
+    return pd.MultiIndex.from_frame(rows[columns]).isin(pd.MultiIndex.from_frame(others[columns]))
 
 
-def cause_table(found: Found, column: str = "points") -> pd.DataFrame:
-    """Return what each pair loses to each cause, pairs of one target together."""
-    return _by_pair({p: found[p].attribution.table[column].drop("whole") for p in _by_target(found)})
+# Trackers carried to other corpora ----------------------------------------------------------------
 
-
-def gap_table(found: Found) -> pd.DataFrame:
-    """Return the gap in joint goal accuracy of each pair, and the part of each cause in it."""
-    rows = {}
-    for pair, transfer, home in _off_diagonal(found):
-        points = transfer.attribution.table["points"].drop("whole")
-        own = home.attribution.table["points"].drop("whole") if home else 0 * points
-        raw, _, _, aligned = _stages(transfer, METRICS[0])
-        reference = _stages(home, METRICS[0])[0] if home else 1.0
-        parts = {"reference": reference, "raw": raw, "aligned": aligned, "gap": reference - raw}
-        rows[pair] = pd.concat([pd.Series(parts), points - own])
-    return _by_pair(rows)
-
-
-def stage_table(found: Found, metric: str = "slot_f1") -> pd.DataFrame:
-    """Return the gap in a score of each pair, and what each stage of the alignment wins back."""
-    rows = {}
-    for pair, transfer, home in _off_diagonal(found):
-        raw, names, values, aligned = _stages(transfer, metric)
-        reference = _stages(home, metric)[0] if home else 1.0
-        parts = {"names": names - raw, "values": values - names, "language": aligned - values}
-        head = {"reference": reference, "raw": raw, "aligned": aligned, "gap": reference - raw}
-        rows[pair] = pd.Series(head | parts | {"after alignment": reference - aligned})
-    return _by_pair(rows)
-
-
-# Helpers ------------------------------------------------------------------------------------------
-
-
-def _stages(transfer: Transfer, metric: str) -> list[float]:
-    """The values of raw, names, values, aligned."""
-    return [float(v) for v in transfer.stages.loc[metric].to_numpy(dtype=float)]
-
-
-def _by_target(found: Found) -> list[tuple[str, str]]:
-    """All pairs, those of one target together, the target's own tracker first."""
-    targets = list(dict.fromkeys(target for _, target in found))
-    return sorted(found, key=lambda pair: (targets.index(pair[1]), pair[0] != pair[1]))
-
-
-def _off_diagonal(found: Found) -> list[tuple[tuple[str, str], Transfer, Transfer | None]]:
-    """Pairs of two corpora with the transfer of the target to itself; a lone pair counts whatever it is."""
-    pairs = [pair for pair in _by_target(found) if pair[0] != pair[1]] or list(found)
-    return [(p, found[p], found.get((p[1], p[1])) if p[0] != p[1] else None) for p in pairs]
-
-
-def _by_pair(rows: dict[tuple[str, str], pd.Series]) -> pd.DataFrame:
-    return pd.DataFrame(rows).T.rename_axis(index=["trained_on", "scored_on"], columns=None)
-
-
-#: Scores of a protocol that stages are followed in, as far as it has them.
-METRICS = ("joint_goal_accuracy", "slot_f1", "slot_f1_micro")
-#: Corpora of the same dialogues: a corpus and its translation.
-_PARALLEL = (frozenset(("multiwoz", "multiwoz_zh")), frozenset(("crosswoz", "crosswoz_en")))
-
-
-@dataclass(frozen=True)
-class Transfer:
-    """One system on one corpus."""
-
-    source: str
-    target: str
-    attribution: Attribution
-    stages: pd.DataFrame
-
-
-Found = Mapping[tuple[str, str], Transfer]
+_NAMES = ("multiwoz", "multiwoz_zh", "crosswoz", "crosswoz_en")
+#: What ``corpus`` may say instead of the name of one corpus.
+GROUPS = {"sample": tuple(f"sample/{name}" for name in _NAMES), "real": ("multiwoz21", *_NAMES[1:])}
 
 
 def carry_trackers(
-    training: Mapping[str, Training],
+    training: Mapping[str, Corpus],
     gold: Mapping[str, Corpus],
     protocol: str = "lin2021",
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-) -> dict[tuple[str, str], Transfer]:
-    """Train a value-matching tracker on each corpus and score it on each, raw and aligned."""
-    _check_protocol(protocol)
+) -> dict[tuple[str, str], Attribution]:
+    """Train a value-matching tracker on each corpus and score it on each; the target's own tracker first."""
+    exact_protocol(protocol)
+    matchers = {source: train_value_matcher(corpus) for source, corpus in training.items()}
     found = {}
-    for source, data in training.items():
-        matcher = train_value_matcher(data.corpus)
-        known = data.corpus.dialogues["dialogue_id"]
-        for target, corpus in gold.items():
+    for target, corpus in gold.items():
+        for source in sorted(training, key=lambda name: name != target):
+            # No tracker is scored on a dialogue that it was trained on, nor on its translation.
             ids = corpus.dialogues["dialogue_id"]
-            fresh = corpus.select(ids[~ids.isin(known)].tolist()) if ids.isin(known).any() else corpus
-            name = f"value matching, trained on {source} ({data.how})"
-            predicted = replace(value_matching_tracker(matcher, fresh), name=name)
-            rule = "skip" if fresh is not corpus else None
-            alignment = load_alignment(f"{source}__{target}")
-            found[source, target] = _transfer(
-                source, target, corpus, predicted, alignment, protocol, rule, resamples, seed
-            )
+            seen = ids.isin(training[source].dialogues["dialogue_id"])
+            fresh = corpus.select(ids[~seen].tolist()) if seen.any() else corpus
+            predicted = value_matching_tracker(matchers[source], fresh)
+            name = f"value matching, trained on {source} ({training[source].split})"
+            found[source, target] = attribute_losses(
+                corpus, replace(predicted, name=name), f"{source}__{target}", protocol,
+                missing="skip" if seen.any() else None, resamples=resamples, seed=seed,
+            )  # fmt: skip
     return found
 
 
-def carry_predictions(
-    corpus: str,
-    predictions: str,
-    split: str = "test",
-    protocol: str = "lin2021",
-    *,
-    home: str | os.PathLike[str] | None = None,
-    missing: str | None = None,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
-) -> dict[tuple[str, str], Transfer]:
-    """Score a file of predictions, written in the slots of another ontology, raw and aligned."""
-    _check_protocol(protocol)
-    name, path = alignment_and_file(corpus, predictions)
-    alignment = load_alignment(name)
-    predicted = load_predictions(path, home=home)
-    gold = load_corpus(corpus, split, home=home)
-    named = replace(predicted, name=f"{predicted.name} ({alignment.source})")
-    ends = alignment.source, alignment.target
-    rule = missing or None
-    return {ends: _transfer(*ends, gold, named, alignment, protocol, rule, resamples, seed)}
-
-
-def carry_annotations(
-    gold: Mapping[str, Corpus], protocol: str = "lin2021", *, resamples: int = RESAMPLES, seed: int = SEED
-) -> dict[tuple[str, str], Transfer]:
-    """Score the annotation of a corpus on its translation: what a perfect tracker loses to labels."""
-    found = {}
-    for source, ours in gold.items():
-        for target, theirs in gold.items():
-            if frozenset(ontology_name(n) for n in (source, target)) in _PARALLEL:
-                said = as_predictions(ours, f"annotation of {source}")
-                alignment = load_alignment(f"{source}__{target}")
-                found[source, target] = _transfer(
-                    source, target, theirs, said, alignment, protocol, None, resamples, seed
-                )
-    return found
-
-
-# Helpers ------------------------------------------------------------------------------------------
-
-
-def _check_protocol(protocol: str) -> None:
-    if not is_exact(find_protocol(protocol)):
-        mend = "choose lin2021, trade or convlab"
-        raise UsageError(f"protocol {protocol} has no exact joint goal accuracy over all slots", mend=mend)
-
-
-def _transfer(
-    source: str,
-    target: str,
-    gold: Corpus,
-    predicted: Predictions,
-    alignment: Alignment,
-    protocol: str,
-    missing: str | None,
-    resamples: int,
-    seed: int,
-) -> Transfer:
-    found = attribute_losses(
-        gold, predicted, alignment, protocol, missing=missing, resamples=resamples, seed=seed
-    )
-    stages = {"raw": found.raw.table["value"]}
-    for stage in ("names", "values"):
-        mapped = map_predictions(predicted, alignment, stage)
-        stages[stage] = score(gold, mapped, protocol, missing=missing, resamples=0).table["value"]
-    stages["aligned"] = found.aligned.table["value"]
-    return Transfer(source, target, found, pd.DataFrame(stages))
-
-
-@cache
-def _example() -> Found:
-    """Two turns in English and in Chinese, for the examples of the tables."""
-    turns = table("turns", [("d", n, "", "", 0) for n in (0, 1)])
-    values = {"multiwoz": ("hotel", "area", "north"), "multiwoz_zh": ("旅馆", "区域", "北方")}
-    states = {name: table("states", [("d", 1, *triple)]) for name, triple in values.items()}
-    corpora = {name: Corpus(name, turns=turns, states=rows) for name, rows in states.items()}
-    return carry_annotations(corpora, resamples=0)
-
-
-_NAMES = ("multiwoz", "multiwoz_zh", "crosswoz", "crosswoz_en")
-#: What ``corpus`` may say instead of the name of one corpus.
-GROUPS = {
-    "sample": tuple(f"sample/{name}" for name in _NAMES),
-    "real": ("multiwoz21", *_NAMES[1:]),
-}
-_MEND = "write SOURCE=FILE, such as multiwoz21=mine.jsonl, or SOURCE__TARGET.csv=FILE"
-
-
-@dataclass(frozen=True)
-class Training:
-    """What a tracker was trained on."""
-
-    corpus: Corpus
-    how: str
+def load_data(
+    corpus: str, split: str = "test", home: str | os.PathLike[str] | None = None, seed: int = SEED
+) -> tuple[dict[str, Corpus], dict[str, Corpus]]:
+    """Load what trackers are trained on (its ``split`` says what it is), and what they are scored on."""
+    sources, targets = _chosen(corpus)
+    gold = {name: load_corpus(name, split, home=home) for name in targets}
+    training = {}
+    for name in sources:
+        if part := _training_split(name, split, home):
+            training[name] = load_corpus(name, part, home=home)
+        else:
+            whole = gold[name] if name in gold else load_corpus(name, split, home=home)
+            # By checksums: the same halves of parallel corpora.
+            order = {
+                i: hashlib.sha256(f"{seed}:{i}".encode()).hexdigest() for i in whole.dialogues["dialogue_id"]
+            }
+            half = whole.select(sorted(order, key=lambda i: order[i])[: len(order) // 2])
+            training[name] = replace(half, split=f"half of {split}")
+    return training, gold
 
 
 def check_inputs(
     corpus: str, predictions: str = "", home: str | os.PathLike[str] | None = None, split: str = "test"
 ) -> None:
-    """Find out whether the report can run on these inputs."""
+    """Refuse what the transfer report cannot run on."""
     if predictions:
         name, path = alignment_and_file(corpus, predictions)
         load_alignment(name)
@@ -494,193 +318,42 @@ def check_inputs(
         require_corpus(corpus)
         return
     sources, targets = _chosen(corpus)
-    for needed in sources:
-        if not _is_here(needed, split, home) and (
-            needed in targets or not _training_split(needed, split, home)
-        ):
-            file = local_file(needed, split_parts(needed, split)[0], home)
-            raise DataFileError(
-                f"corpus {needed} is not here (split {split})",
-                file=file,
-                mend=f"run: dialogeval fetch {needed}",
-            )
-
-
-def load_data(
-    corpus: str, split: str = "test", home: str | os.PathLike[str] | None = None, seed: int = SEED
-) -> tuple[dict[str, Training], dict[str, Corpus]]:
-    """Load what trackers are trained on, and what they are scored on."""
-    sources, targets = _chosen(corpus)
-    gold = {name: load_corpus(name, split, home=home) for name in targets}
-    training = {}
     for name in sources:
-        if how := _training_split(name, split, home):
-            training[name] = Training(load_corpus(name, how, home=home), how)
-        else:
-            whole = gold[name] if name in gold else load_corpus(name, split, home=home)
-            training[name] = Training(whole.select(_half(whole, seed)), f"half of {split}")
-    return training, gold
-
-
-# Helpers ------------------------------------------------------------------------------------------
+        if name in targets or not _training_split(name, split, home):
+            split_files(name, split, home)
 
 
 def _chosen(corpus: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    for group in GROUPS.values():
-        if corpus in group:
-            return group, (corpus,)
-    if corpus not in GROUPS:
-        known = [*GROUPS, *(name for group in GROUPS.values() for name in group)]
+    """Return the corpora to train on and those to score on."""
+    known = {**GROUPS, **{name: (name,) for group in GROUPS.values() for name in group}}
+    if corpus not in known:
         raise UnknownNameError("corpus for trackers", corpus, known)
-    return GROUPS[corpus], GROUPS[corpus]
-
-
-def alignment_and_file(corpus: str, predictions: str) -> tuple[str, str]:
-    """Return the name of the alignment and that of the prediction file; see `check_inputs`."""
-    source, sign, path = predictions.partition("=")
-    if corpus in GROUPS or not corpus:
-        got = corpus or "nothing"
-        raise UsageError("corpus", expected="one gold corpus, since predictions are given", got=got)
-    if not sign:
-        path = predictions
-        folder = Path(predictions).parts[:3]
-        if folder[:2] == ("sample", "predictions"):
-            source = f"sample/{folder[2]}"
-        elif folder[:1] == ("predictions",):
-            source = folder[1]
-        else:
-            raise UsageError("nothing says whose slots these are", file=predictions, mend=_MEND)
-    whole = source.endswith(".csv") or "__" in source
-    return (source if whole else f"{ontology_name(source)}__{ontology_name(corpus)}"), path
-
-
-def _is_here(name: str, split: str, home: str | os.PathLike[str] | None) -> bool:
-    return all(local_file(name, part, home).exists() for part in split_parts(name, split))
+    return next(group for group in GROUPS.values() if known[corpus][0] in group), known[corpus]
 
 
 def _training_split(name: str, split: str, home: str | os.PathLike[str] | None) -> str:
     """Return the split to train on, or nothing where half of the scored one has to do."""
-    known = (s for s in ("train", "val") if s in catalog()[name].splits and s != split)
-    return next((s for s in known if _is_here(name, s, home)), "")
+    for part in ("train", "val"):
+        if part in catalog()[name].splits and part != split:
+            with suppress(DataFileError):
+                split_files(name, part, home)
+                return part
+    return ""
 
 
-def _half(corpus: Corpus, seed: int) -> list[str]:
-    def order(dialogue: str) -> str:
-        return hashlib.sha256(f"{seed}:{dialogue}".encode()).hexdigest()
-
-    ids = sorted(corpus.dialogues["dialogue_id"], key=order)
-    return ids[: len(ids) // 2]
-
-
-def data_table(found: Found, training: Mapping[str, Training]) -> pd.DataFrame:
-    """Return what each tracker was trained on, and how many turns it was scored on."""
-    rows = []
-    for (source, target), transfer in found.items():
-        cover = transfer.attribution.raw.coverage
-        row: dict[str, object] = {"trained_on": source}
-        if source in training:
-            data = training[source]
-            row |= {"how": data.how, "training dialogues": len(data.corpus.dialogues)}
-        left_out = cover.turns_in_corpus - cover.turns_scored
-        rows.append(row | {"scored_on": target, "scored turns": cover.turns_scored, "left out": left_out})
-    return pd.DataFrame(rows)
-
-
-def score_matrix(found: Found, metric: str = "joint_goal_accuracy", stage: str = "aligned") -> pd.DataFrame:
-    """Return one score of all pairs: a row what was trained on, a column what was scored on."""
-    values = {pair: transfer.stages.loc[metric, stage] for pair, transfer in found.items()}
-    matrix = pd.Series(values, dtype="float64").unstack()
-    order = list(dict.fromkeys(name for ends in zip(*found, strict=True) for name in ends))
-    rows, columns = ([name for name in order if name in names] for names in (matrix.index, matrix.columns))
-    return matrix.loc[rows, columns].rename_axis(index="trained_on", columns="scored_on")
-
-
-def score_table(found: Found) -> pd.DataFrame:
-    """Return raw and aligned scores of all pairs with their intervals."""
-    parts = []
-    for (source, target), transfer in found.items():
-        sides = {"raw": transfer.attribution.raw, "aligned": transfer.attribution.aligned}
-        columns = {
-            side if c == "value" else f"{side}_{c}": scores.table[c]
-            for side, scores in sides.items()
-            for c in ("value", "low", "high")
-        }
-        parts.append(pd.DataFrame(columns).assign(trained_on=source, scored_on=target).reset_index())
-    table = pd.concat(parts, ignore_index=True)
-    return table[["trained_on", "scored_on", *table.columns.drop(["trained_on", "scored_on"])]]
-
-
-def slot_table(found: Found) -> pd.DataFrame:
-    """Return the losses of all pairs by slot and cause, the heaviest slots of a pair first."""
-    tables = {pair: t.attribution.by_slot().drop(index=("whole", "")) for pair, t in found.items()}
-    return pd.concat(tables, names=["trained_on", "scored_on"]).rename_axis(columns=None)
-
-
-def unmapped_table(found: Found) -> pd.DataFrame:
-    """Return what the alignments could not map, by slot and reason."""
-    tables = {pair: transfer.attribution.unmapped for pair, transfer in found.items()}
-    return (
-        pd.concat(tables, names=["trained_on", "scored_on"]).reset_index(level=[0, 1]).reset_index(drop=True)
-    )
-
-
-def friend_table(found: Found, training: Mapping[str, Training]) -> pd.DataFrame:
-    """Return the slots of source and target that look alike and are not."""
-    from dialogeval.ontology.finder import false_friends
-
-    known: dict[str, Ontology] = {}
-    tables = {}
-    for (source, target), transfer in found.items():
-        raw = transfer.attribution.raw
-        pair = raw.pairs["state"]
-        if source not in known:
-            said = Corpus(source, language=transfer.attribution.alignment.source_language)
-            given = training[source].corpus if source in training else None
-            known[source] = ontology_of(given or replace(said, states=triples_table(pair, pair.pred)))
-        if target not in known and raw.gold is not None:
-            known[target] = ontology_of(raw.gold)
-        if source != target:
-            tables[source, target] = false_friends(known[source], known[target])
-    if not tables:
-        return pd.DataFrame()
-    return pd.concat(tables, names=["trained_on", "scored_on"]).droplevel(2)
-
-
-def metrics_object(found: Found) -> dict[str, dict]:
-    """Return the scores for ``metrics.json``: by ``trained on > scored on``, then raw and aligned."""
-    return {
-        f"{source} > {target}": {
-            side: scores.to_dict()
-            for side, scores in (("raw", t.attribution.raw), ("aligned", t.attribution.aligned))
-        }
-        for (source, target), t in found.items()
-    }
-
-
-def paper_text(transfer: Transfer) -> str:
-    """Return sentences for a paper on one transfer."""
-    found = transfer.attribution
-    before, after = (scores.table.to_dict("index") for scores in (found.raw, found.aligned))
-    numbers = [
-        f"{before[m]['label']} {_value(before[m])} as it is and {_value(after[m])} aligned"
-        for m in [m for m in METRICS if m in before][:2]
-    ]
-    cover = found.raw.coverage
-    total = max(int(found.losses.shape[0]), 1)
-    labels = found.table["triples"].iloc[:4].sum()
-    return (
-        f"On {found.raw.gold.id if found.raw.gold else transfer.target} ({cover.turns_scored:,} of "
-        f"{cover.turns_in_corpus:,} turns), {found.raw.system} reaches {' and '.join(numbers)} through "
-        f"{found.alignment.id}. Of the {total:,} differences from gold before alignment, {labels:,} "
-        f"({labels / total:.1%}) are matters of names, values or language; "
-        f"{found.unmapped['triples'].sum():,} predicted triples could not be mapped. "
-        f"Signature: {found.aligned.signature}"
-    )
-
-
-# Helpers ------------------------------------------------------------------------------------------
-
-
-def _value(row: dict) -> str:
-    text = f"{row['value']:.4f}"
-    return text if pd.isna(row["low"]) else f"{text} [{row['low']:.4f}, {row['high']:.4f}]"
+def alignment_and_file(corpus: str, predictions: str) -> tuple[str, str]:
+    """Return the alignment and the prediction file that ``SOURCE=FILE`` names, for one gold corpus."""
+    if corpus in GROUPS or not corpus:
+        got = corpus or "nothing"
+        raise UsageError("corpus", expected="one gold corpus, since predictions are given", got=got)
+    source, sign, path = predictions.partition("=")
+    folders = Path(predictions).parts
+    if not sign and folders[:2] == ("sample", "predictions"):
+        source, path = f"sample/{folders[2]}", predictions
+    elif not sign and folders[0] == "predictions":
+        source, path = folders[1], predictions
+    elif not sign:
+        mend = "write SOURCE=FILE, such as multiwoz21=mine.jsonl, or SOURCE__TARGET.csv=FILE"
+        raise UsageError("nothing says whose slots these are", file=predictions, mend=mend)
+    whole = source.endswith(".csv") or "__" in source
+    return (source if whole else f"{ontology_name(source)}__{ontology_name(corpus)}"), path

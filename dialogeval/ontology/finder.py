@@ -10,7 +10,6 @@ together. A person decides; `measure_proposals` says how far such evidence gets.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -26,21 +25,21 @@ _CJK = re.compile(r"[\u3400-\u9fff]")
 
 def slot_pairs(a: Ontology, b: Ontology, parallel: tuple[Corpus, Corpus] | None = None) -> pd.DataFrame:
     """Return all pairs of slots of two ontologies with their evidence."""
-    left, right = a.slots.reset_index(drop=True), b.slots.reset_index(drop=True)
-    rows, columns = (c.ravel() for c in np.indices((len(left), len(right))))
-    pairs = pd.DataFrame({"a": rows, "b": columns})
-    for side, slots, at, prefix in (("a", left, rows, ""), ("b", right, columns, "target_")):
-        for column in ("domain", "slot"):
-            pairs[prefix + column] = slots[column].to_numpy()[at]
+    sides = []
+    for name, ontology in (("a", a), ("b", b)):
+        slots = ontology.slots.reset_index(drop=True)
         # Without values there is no kind to compare.
-        kinds = slots["kind"].where(slots["values"] > 0, "")
-        pairs[f"kind_{side}"] = kinds.to_numpy()[at]
-    names_a, names_b = _names(left), _names(right)
-    pairs["domain_similarity"] = _similarity([n[0] for n in names_a], [n[0] for n in names_b])
-    pairs["name_similarity"] = _similarity([n[1] for n in names_a], [n[1] for n in names_b])
+        slots[f"kind_{name}"] = slots["kind"].where(slots["values"] > 0, "")
+        sides.append(slots[["domain", "slot", f"kind_{name}"]].rename_axis(name).reset_index())
+    names_a, names_b = map(_names, sides)
+    sides[1] = sides[1].rename(columns={"domain": "target_domain", "slot": "target_slot"})
+    pairs = sides[0].merge(sides[1], how="cross")
+    for place, name in enumerate(("domain", "name")):
+        pairs[f"{name}_similarity"] = _similarity([n[place] for n in names_a], [n[place] for n in names_b])
     pairs["value_overlap"] = _overlap(a, b, pairs)
     pairs["listed"] = _listed(pairs, a, b, names_a, names_b)
-    return _parallel_evidence(pairs, parallel)
+    pairs = _parallel_evidence(pairs, parallel)
+    return pairs.assign(score=_score(pairs))
 
 
 def _names(slots: pd.DataFrame) -> list[tuple[str, str]]:
@@ -65,17 +64,18 @@ def _similarity(left: list[str], right: list[str]) -> np.ndarray:
 
 def _overlap(a: Ontology, b: Ontology, pairs: pd.DataFrame) -> np.ndarray:
     """Return the common part of the distributions of values; NaN where it cannot say anything."""
-    sides = zip(_shares(a), _shares(b), strict=True)
-    texts, numbers = (_common_part(x, y, len(b.slots), len(pairs)) for x, y in sides)
-    numeric = (pairs["kind_a"].isin(_NUMERIC) & pairs["kind_b"].isin(_NUMERIC)).to_numpy()
-    foreign = a.language != b.language
-    overlap = np.maximum(texts, numbers) if foreign else np.where(numeric, np.maximum(texts, numbers), texts)
-    words = ~pairs["kind_a"].isin(_NUMERIC) & ~pairs["kind_b"].isin(_NUMERIC)
-    names = pairs["kind_a"].isin(("name", "free")) & pairs["kind_b"].isin(("name", "free"))
+    common = []
+    for left, right in zip(_shares(a), _shares(b), strict=True):
+        met = left.merge(right, on="key", suffixes=("", "_b"))
+        at = met["at"] * len(b.slots) + met["at_b"]
+        weights = np.minimum(met["share"], met["share_b"])
+        common.append(np.bincount(at, weights=weights, minlength=len(pairs)).clip(max=1))
+    kinds, foreign = pairs[["kind_a", "kind_b"]], a.language != b.language
+    numeric = kinds.isin(_NUMERIC)
+    overlap = np.where(numeric.all(axis=1) | foreign, np.maximum(*common), common[0])
     # Words of another language, and names of other places, are never the same.
-    unknown = (pairs[["kind_a", "kind_b"]] == "").any(axis=1)
-    silent = unknown | ((words if foreign else names) & (overlap < 0.05))
-    return np.where(silent, np.nan, overlap)
+    words = ~numeric.any(axis=1) if foreign else kinds.isin(("name", "free")).all(axis=1)
+    return np.where((kinds == "").any(axis=1) | (words & (overlap < 0.05)), np.nan, overlap)
 
 
 def _shares(ontology: Ontology) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -88,17 +88,10 @@ def _shares(ontology: Ontology) -> tuple[pd.DataFrame, pd.DataFrame]:
     share = (values["count"] / used.where(used > 0)).fillna(alike)
     texts = [fold(v) for v in values["value"]]
     numbers = [" ".join(str(float(n)) for n in re.findall(r"\d+(?:\.\d+)?", text)) for text in texts]
-    tables = []
-    for keys in (texts, numbers):
-        table = pd.DataFrame({"at": values["at"], "key": pd.Series(keys, dtype="str"), "share": share})
-        tables.append(table[table["key"] != ""].groupby(["at", "key"])["share"].sum().reset_index())
-    return tables[0], tables[1]
-
-
-def _common_part(left: pd.DataFrame, right: pd.DataFrame, width: int, size: int) -> np.ndarray:
-    met = left.merge(right, on="key", suffixes=("", "_b"))
-    common = np.minimum(met["share"], met["share_b"])
-    return np.bincount(met["at"] * width + met["at_b"], weights=common, minlength=size).clip(max=1)
+    columns = (pd.Series(k, dtype="str") for k in (texts, numbers))
+    keys = (pd.DataFrame({"at": values["at"], "key": k, "share": share}) for k in columns)
+    one, other = (t[t["key"] != ""].groupby(["at", "key"])["share"].sum().reset_index() for t in keys)
+    return one, other
 
 
 def _listed(
@@ -135,38 +128,27 @@ def _parallel_evidence(pairs: pd.DataFrame, parallel: tuple[Corpus, Corpus] | No
     key = ["dialogue_id", "turn"]
     common = parallel[0].turns[key].merge(parallel[1].turns[key], on=key)
     if not len(common):
-        raise UsageError(
-            "parallel corpora have no turn in common", mend="give two annotations of the same dialogues"
-        )
-    common = common.assign(at=range(len(common)))[[*key, "at"]]
-    left, right = (c.states.merge(common, on=key).drop(columns=key) for c in parallel)
+        mend = "give two annotations of the same dialogues"
+        raise UsageError("parallel corpora have no turn in common", mend=mend)
+    left, right = (c.states.merge(common, on=key) for c in parallel)
     right = right.rename(columns={"domain": "target_domain", "slot": "target_slot", "value": "target_value"})
-    met = left.merge(right, on="at")
-    met = met.groupby([*PAIR, "value", "target_value"], sort=False).size().rename("n").reset_index()
+    turns = left.merge(right, on=key).groupby([*PAIR, "value", "target_value"], sort=False)
+    met = turns.size().rename("n").reset_index()
     # Turns of the pairs of values in which each is the most frequent partner of the other.
     best = met.groupby([*PAIR, "value"])["n"].transform("max") == met["n"]
     best &= met.groupby([*PAIR, "target_value"])["n"].transform("max") == met["n"]
-    both = met.assign(paired=met["n"].where(best, 0)).groupby(PAIR)[["n", "paired"]].sum().reset_index()
-    pairs = pairs.merge(both, on=PAIR, how="left")
-    for table, columns, name in ((left, PAIR[:2], "filled_a"), (right, PAIR[2:], "filled_b")):
-        pairs = pairs.merge(table.groupby(columns).size().rename(name).reset_index(), on=columns, how="left")
-    filled = ["n", "paired", "filled_a", "filled_b"]
-    n, paired, ours, theirs = (pairs[c].fillna(0) for c in filled)
-    either = ours + theirs - n
-    parts = (
-        n / either.where(either > 0),
-        paired / n.where(n > 0),
-        n / ours.where(ours > 0),
-        n / theirs.where(theirs > 0),
-    )
-    return pairs.drop(columns=filled).assign(**dict(zip(new, parts, strict=True)))
+    both = met.assign(paired=met["n"].where(best, 0)).groupby(PAIR)[["n", "paired"]].sum()
+    filled = [t.groupby(names).size() for t, names in ((left, PAIR[:2]), (right, PAIR[2:]))]
+    pairs = pairs.join(both, on=PAIR).join(filled[0].rename("ours"), on=PAIR[:2])
+    pairs = pairs.join(filled[1].rename("theirs"), on=PAIR[2:])
+    n, paired, ours, theirs = (pairs.pop(c).fillna(0) for c in ("n", "paired", "ours", "theirs"))
+    wholes = (ours + theirs - n, n, ours, theirs)
+    shares = [part / whole.where(whole > 0) for part, whole in zip((n, paired, n, n), wholes, strict=True)]
+    return pairs.assign(**dict(zip(new, shares, strict=True)))
 
 
-#: Relations that join two slots; a row with another one (false friend, none) joins nothing.
-JOINING = ("same", "broader", "narrower", "related")
 _EVIDENCE = ["name_similarity", "domain_similarity", "value_overlap", "kind_a", "kind_b"]
-_EVIDENCE += ["cooccurrence", "value_pairing"]
-_COLUMNS = [*PAIR, "relation", "score", *_EVIDENCE, "why"]
+_COLUMNS = [*PAIR, "relation", "score", *_EVIDENCE, "cooccurrence", "value_pairing", "why"]
 #: What each kind of evidence weighs. Parallel turns outweigh all else where there are any.
 _WEIGHTS = {"names": 0.3, "domains": 0.2, "values": 0.3, "kinds": 0.2, "turns": 2.0}
 #: A score rests on at least this weight of evidence: a kind alone proposes nothing.
@@ -221,22 +203,20 @@ def propose_alignment(
     ['name', 'name', 'same']
     """
     pairs = slot_pairs(a, b, parallel)
-    pairs["score"] = _score(pairs)
     pairs = pairs[~_friends(pairs, _ALIKE) & (pairs["score"] >= least)]
     order = ["score", "name_similarity", *PAIR]
     pairs = pairs.sort_values(order, ascending=[False, False, True, True, True, True])
     chosen: list[int] = []
-    taken: tuple[set[int], set[int]] = (set(), set())
-    for row, left, right, listed in zip(pairs.index, pairs["a"], pairs["b"], pairs["listed"], strict=True):
-        if (left in taken[0] and listed != "narrower") or (right in taken[1] and listed != "broader"):
-            continue
-        chosen.append(row)
-        taken[0].add(left)
-        taken[1].add(right)
+    ours: set[int] = set()
+    theirs: set[int] = set()
+    for row, left, right, listed in pairs[["a", "b", "listed"]].itertuples(name=None):
+        # Yes/no slots share the list that names them.
+        if (left not in ours or listed == "narrower") and (right not in theirs or listed == "broader"):
+            chosen.append(row)
+            ours.add(left)
+            theirs.add(right)
     found = pairs.loc[chosen].reset_index(drop=True)
-    found["relation"] = _relations(found)
-    found["why"] = [_why(row) for _, row in found.iterrows()]
-    return found[_COLUMNS]
+    return found.assign(relation=_relations(found), why=_why(found))[_COLUMNS]
 
 
 def false_friends(a: Ontology, b: Ontology, *, alike: float = _ALIKE, domains: str = "alike") -> pd.DataFrame:
@@ -253,9 +233,9 @@ def false_friends(a: Ontology, b: Ontology, *, alike: float = _ALIKE, domains: s
     Returns
     -------
     pandas.DataFrame
-        As of `propose_alignment`, relation ``false friend``, ``score`` what it would be as a proposal. Flagged are different kinds, and lists of
-        categories that have next to nothing in common; names of venues may differ, and slots without
-        values are not judged.
+        As of `propose_alignment`, relation ``false friend``, ``score`` what it would be as a proposal.
+        Flagged are different kinds, and lists of categories that have next to nothing in common; names
+        of venues may differ, and slots without values are not judged.
 
     Raises
     ------
@@ -272,86 +252,32 @@ def false_friends(a: Ontology, b: Ontology, *, alike: float = _ALIKE, domains: s
     if domains not in ("alike", "any"):
         raise UsageError("domains", expected="alike or any", got=str(domains))
     pairs = slot_pairs(a, b)
-    pairs["score"] = _score(pairs)
     found = pairs[_friends(pairs, alike) & ((domains == "any") | (pairs["domain_similarity"] >= alike))]
-    found = found.sort_values(
-        ["domain_similarity", "name_similarity", *PAIR], ascending=[False, False, *[True] * 4]
-    )
-    found = found.assign(relation="false friend", why=[_why(row) for _, row in found.iterrows()]).reset_index(
-        drop=True
-    )
-    return found[_COLUMNS]
+    order = ["domain_similarity", "name_similarity", *PAIR]
+    found = found.sort_values(order, ascending=[False, False, *[True] * 4], ignore_index=True)
+    return found.assign(relation="false friend", why=_why(found))[_COLUMNS]
 
 
-@dataclass(frozen=True)
-class FinderScores:
-    """Proposals measured against an alignment."""
-
-    precision: float
-    recall: float
-    f1: float
-    friends_found: int
-    friends_missed: int
-    friends_wrong: int
-    table: pd.DataFrame
-
-    @property
-    def misses(self) -> pd.DataFrame:
-        """The rows of the alignment that were not proposed."""
-        return self.table[self.table["verdict"] == "missed"].reset_index(drop=True)
-
-
-def measure_proposals(proposals: pd.DataFrame, truth: pd.DataFrame) -> FinderScores:
-    """Measure proposals, or false friends, against an alignment."""
-    sides = []
-    for name, table in (("proposals", proposals), ("truth", truth)):
-        lacking = [c for c in [*PAIR, "relation"] if c not in table.columns]
-        if lacking:
-            raise UsageError(
-                f"{name} lacks the column {lacking[0]}", mend="give a table as of propose_alignment"
-            )
-        kept = table[table["relation"].isin([*JOINING, "false friend"])]
-        kept = kept.assign(friend=kept["relation"] == "false friend").drop_duplicates([*PAIR, "friend"])
-        sides.append(kept[[*PAIR, "friend", "relation"]])
-    # A joined pair and a false friend are different claims about a pair.
-    right = sides[1].rename(columns={"relation": "true_relation"})
-    table = sides[0].merge(right, on=[*PAIR, "friend"], how="outer", indicator="verdict")
-    verdicts = {"both": "right", "left_only": "wrong", "right_only": "missed"}
-    table["verdict"] = table["verdict"].astype("str").replace(verdicts)
-    table[["relation", "true_relation"]] = table[["relation", "true_relation"]].fillna("")
-    counts = table.groupby(["friend", "verdict"]).size()
-    found, missed, wrong = (int(counts.get((False, v), 0)) for v in ("right", "missed", "wrong"))
-    precision = found / (found + wrong) if found + wrong else float("nan")
-    recall = found / (found + missed) if found + missed else float("nan")
-    f1 = 2 * found / (2 * found + wrong + missed) if found + wrong + missed else float("nan")
-    friends = {v: int(counts.get((True, v), 0)) for v in ("right", "missed", "wrong")}
-    order = table["verdict"].map({"missed": 0, "wrong": 1, "right": 2})
-    table = table.assign(order=order).sort_values(["order", *PAIR]).reset_index(drop=True)
-    table = table[[*PAIR, "relation", "true_relation", "verdict"]]
-    return FinderScores(precision, recall, f1, friends["right"], friends["missed"], friends["wrong"], table)
-
-
-# Judgement ----------------------------------------------------------------------------------------
-
-
-def _score(pairs: pd.DataFrame) -> np.ndarray:
-    kinds = np.where(pairs["kind_a"] == pairs["kind_b"], 1.0, np.where(_near(pairs), 0.5, 0.0))
-    kinds = np.where((pairs["kind_a"] == "") | (pairs["kind_b"] == ""), np.nan, kinds)
-    turns = pairs["cooccurrence"] * pairs["value_pairing"].fillna(0)
+def _score(pairs: pd.DataFrame) -> pd.Series:
+    """Return the weighted mean of the evidence that there is."""
+    kinds = (pairs["kind_a"] == pairs["kind_b"]) + 0.5 * (_near(pairs) & (pairs["kind_a"] != pairs["kind_b"]))
     # Any two words share half their letters: that is no evidence.
-    names, domains = ((2 * pairs[f"{n}_similarity"] - 1).clip(lower=0) for n in ("name", "domain"))
-    parts = {"names": names, "domains": domains, "kinds": kinds}
-    parts |= {"values": pairs["value_overlap"], "turns": turns}
-    evidence = pd.DataFrame({k: np.asarray(parts[k], dtype=float) for k in _WEIGHTS})
+    parts = {
+        "names": (2 * pairs["name_similarity"] - 1).clip(lower=0),
+        "domains": (2 * pairs["domain_similarity"] - 1).clip(lower=0),
+        "values": pairs["value_overlap"],
+        "kinds": kinds.where((pairs[["kind_a", "kind_b"]] != "").all(axis=1)),
+        "turns": pairs["cooccurrence"] * pairs["value_pairing"].fillna(0),
+    }
+    evidence = pd.DataFrame(parts)
     weights = evidence.notna() * pd.Series(_WEIGHTS)
     score = (evidence.fillna(0) * weights).sum(axis=1) / weights.sum(axis=1).clip(lower=_LEAST_WEIGHT)
-    return np.where(pairs["listed"] != "", np.maximum(score, _LISTED), score)
+    return score.where(pairs["listed"] == "", score.clip(lower=_LISTED))
 
 
-def _near(pairs: pd.DataFrame) -> np.ndarray:
-    return np.array(
-        [frozenset(k) in _NEAR for k in zip(pairs["kind_a"], pairs["kind_b"], strict=True)], dtype=bool
-    )
+def _near(pairs: pd.DataFrame) -> pd.Series:
+    """Tell which pairs are of kinds that are easily taken for each other."""
+    return pairs[["kind_a", "kind_b"]].agg(frozenset, axis=1).isin(_NEAR)
 
 
 def _friends(pairs: pd.DataFrame, alike: float) -> pd.Series:
@@ -376,21 +302,21 @@ def _relations(found: pd.DataFrame) -> np.ndarray:
     return np.where(found["listed"] != "", found["listed"], out)
 
 
-def _why(row: pd.Series) -> str:
-    """Return the evidence on a pair as a sentence."""
-    said = []
-    if row["cooccurrence"] > 0:
-        together = f"filled in the same turns ({row['cooccurrence']:.0%})"
-        said.append(f"{together} by values that go together ({row['value_pairing']:.0%})")
-    if row["listed"]:
-        said.append("the yes/no slot is one of the other's categories")
-    if pd.notna(row["name_similarity"]):
-        said.append(
-            f"slot names {row['name_similarity']:.0%} and domain names {row['domain_similarity']:.0%} alike"
-        )
-    if pd.notna(row["value_overlap"]):
-        said.append(f"values overlap by {row['value_overlap']:.0%}")
-    a, b = row["kind_a"], row["kind_b"]
-    said += [f"both of kind {a}" if a == b else f"of kinds {a} and {b}"] if a and b else []
-    text = "; ".join(said)
-    return f"{text[:1].upper()}{text[1:]}."
+def _why(found: pd.DataFrame) -> list[str]:
+    """Return the evidence on each pair as a sentence."""
+    sentences = []
+    for row in found.to_dict("records"):
+        a, b = row["kind_a"], row["kind_b"]
+        said = {
+            f"filled in the same turns ({row['cooccurrence']:.0%}) by values that go together "
+            f"({row['value_pairing']:.0%})": row["cooccurrence"] > 0,
+            "the yes/no slot is one of the other's categories": row["listed"],
+            f"slot names {row['name_similarity']:.0%} and domain names {row['domain_similarity']:.0%} alike": (
+                pd.notna(row["name_similarity"])
+            ),
+            f"values overlap by {row['value_overlap']:.0%}": pd.notna(row["value_overlap"]),
+            f"both of kind {a}" if a == b else f"of kinds {a} and {b}": a and b,
+        }
+        text = "; ".join(text for text, holds in said.items() if holds)
+        sentences.append(f"{text[:1].upper()}{text[1:]}.")
+    return sentences

@@ -32,9 +32,11 @@ __all__ = [
     "naming_losses",
     "ontology_key",
     "parts",
+    "precision_recall",
     "spellings",
     "toy",
     "twin",
+    "verdicts",
 ]
 
 #: The step that writes MultiWOZ's slots in one way.
@@ -44,6 +46,7 @@ _REAL |= {"crosswoz_en": "crosswoz_en", "crosswoz": "crosswoz"}
 _TWINS = {"multiwoz": "multiwoz_zh", "crosswoz": "crosswoz_en"}
 _TWINS |= {v: k for k, v in _TWINS.items()}
 _TURN = ["dialogue_id", "turn"]
+_PAIR = ["domain", "slot", "target_domain", "target_slot"]
 
 
 def ontology_key(corpus: Corpus) -> str:
@@ -225,6 +228,67 @@ def parts(found: Mapping[str, Attribution]) -> pd.DataFrame:
         for name, one in found.items()
     }
     return pd.DataFrame.from_dict(rows, orient="index", columns=["right", *CAUSES])
+
+
+def verdicts(proposals: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
+    """Set proposals, and false friends, beside an alignment.
+
+    Parameters
+    ----------
+    proposals : pandas.DataFrame
+        As of `propose_alignment` or `false_friends`.
+    truth : pandas.DataFrame
+        Rows of an alignment.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a pair of slots that either holds: the pair, ``friend`` (a false friend: another claim about
+        a pair), ``relation``, ``true_relation``, ``verdict`` (missed, wrong or right, in this order).
+
+    Examples
+    --------
+    >>> truth = pd.DataFrame([("h", "area", "H", "zone", "same")], columns=[*_PAIR, "relation"])
+    >>> verdicts(truth.iloc[:0], truth)["verdict"].tolist()
+    ['missed']
+    """
+    sides = []
+    for given in (proposals, truth):
+        kept = given[given["relation"] != "none"]
+        kept = kept.assign(friend=kept["relation"] == "false friend")[[*_PAIR, "friend", "relation"]]
+        sides.append(kept.drop_duplicates([*_PAIR, "friend"]))
+    right = sides[1].rename(columns={"relation": "true_relation"})
+    table = sides[0].merge(right, on=[*_PAIR, "friend"], how="outer", indicator="verdict")
+    names = {"right_only": "missed", "left_only": "wrong", "both": "right"}
+    table["verdict"] = table["verdict"].astype("str").map(names)
+    order = table["verdict"].map({name: n for n, name in enumerate(names.values())})
+    table = table.assign(order=order).sort_values(["order", *_PAIR], ignore_index=True)
+    return table.drop(columns="order").fillna({"relation": "", "true_relation": ""})
+
+
+def precision_recall(table: pd.DataFrame) -> tuple[float, float]:
+    """Return precision and recall of proposals, false friends aside.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As of `verdicts`.
+
+    Returns
+    -------
+    precision, recall : float
+        In [0, 1]; NaN where nothing was proposed, or nothing was to be found.
+
+    Examples
+    --------
+    >>> truth = pd.DataFrame([("h", "area", "H", "zone", "same")], columns=[*_PAIR, "relation"])
+    >>> precision_recall(verdicts(truth, truth))
+    (1.0, 1.0)
+    """
+    said = table.loc[~table["friend"], "verdict"]
+    right, wrong, missed = (int((said == name).sum()) for name in ("right", "wrong", "missed"))
+    shares = [right / whole if whole else float("nan") for whole in (right + wrong, right + missed)]
+    return shares[0], shares[1]
 
 
 def spellings(gold: Corpus, trackers: Mapping[str, Predictions]) -> pd.DataFrame:
