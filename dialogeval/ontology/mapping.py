@@ -166,33 +166,32 @@ def map_predictions(
 ) -> Predictions:
     """Write a system's states in another ontology; responses stay as they are.
 
-        Parameters
-        ----------
-        predictions : Predictions, Corpus, str or path-like
-            Predictions or their file; of a corpus, its annotation.
-        alignment : Alignment, str or path-like
-            An alignment, its name or its path; see `load_alignment`.
-        stage : {"all", "names", "values"}
-            Only rename slots (``names``); convert values as well, but do not translate (``values``); or all.
+    Parameters
+    ----------
+    predictions : Predictions, Corpus, str or path-like
+        Predictions or their file; of a corpus, its annotation.
+    alignment : Alignment, str or path-like
+        An alignment, its name or its path; see `load_alignment`.
+    stage : {"all", "names", "values"}
+        Only rename slots (``names``); convert values as well, but do not translate (``values``); or all.
 
-        Returns
-        -------
-        Predictions
-            ``notes`` say how many triples were mapped, and why others were not. Active domains go by the
-            domains of the alignment; the gold that the file may carry is left out.
+    Returns
+    -------
+    Predictions
+        ``notes`` say how many triples were mapped, and why others were not. Active domains go by the
+        domains of the alignment; the gold that the file may carry is left out.
 
-        Raises
-        ------
-        UsageError
-            Predictions without states, or no alignment.
+    Raises
+    ------
+    UsageError
+        Predictions without states, or no alignment.
 
-        Examples
-        --------
-        >>> from dialogeval.predictions.load import load_predictions
-    from dialogeval.tables import table
-        >>> p = Predictions("p", states=table("states", [("d", 0, "hotel", "area", "north")]))
-        >>> map_predictions(p, "multiwoz__crosswoz_en").notes[0].partition(": ")[2]
-        '0 of 1 triples; unmapped by reason: no counterpart: 1'
+    Examples
+    --------
+    >>> from dialogeval.tables import table
+    >>> p = Predictions("p", states=table("states", [("d", 0, "hotel", "area", "north")]))
+    >>> map_predictions(p, "multiwoz__crosswoz_en").notes[0].partition(": ")[2]
+    '0 of 1 triples; unmapped by reason: no counterpart: 1'
     """
     predictions, alignment = loaded(predictions), load_alignment(alignment)
     assert predictions.states is not None
