@@ -14,12 +14,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TypeVar, overload
 
 import pandas as pd
 
 from dialogeval.exceptions import DataFileError, UnknownNameError, UsageError
 from dialogeval.placeholders import STYLES, slot_placeholder
+from dialogeval.resources import lookup
 from dialogeval.tables import Corpus, Predictions
 
 #: Annotated values that are no words of an utterance.
@@ -127,25 +129,11 @@ _TOKEN = re.compile(r"\S+")
 _ENDING = re.compile(r"(e?s)?[\W_]*$")
 _PLURAL = re.compile(r"-?e?s(?!\w)")
 _VALUE = ("domain", "slot", "value")
-#: Columns of the venue database whose values are told by their words alone.
-_VENUE = ("name", "address", "phone", "postcode")
-#: Slots whose values no list holds, and what they look like in text as it is matched.
-_FORMS = {
-    "reference": re.compile(r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{8}\b"),
-    "phone": re.compile(r"\b0\d{9,10}\b"),
-    "id": re.compile(r"\btr\d{4}\b"),
-    "time": re.compile(r"(?<![\d:])\d{1,2}:\d{2}(?![\d:])"),
-    "car": re.compile(
-        r"\b(?:black|white|red|yellow|blue|gr[ea]y) (?:toyota|skoda|bmw|honda|ford|audi|lexus|volvo|volkswagen|tesla)\b"
-    ),
-    "choice": re.compile(
-        r"\b(?:there are|i have|have|found|has|got) (?:about |over )?(\d+|two|three|four|five|six|seven|eight|nine|ten)(?!\w|:|[- ]star)"
-    ),
-    "stars": re.compile(r"\b(\d)(?=[ -]stars?\b)"),
-    "duration": re.compile(r"\b\d+ minutes\b"),
-    "people": re.compile(r"\b\d+(?= (?:people|person)\b)"),
-    "ticket": re.compile(r"(?<!\w)£?\d+\.\d{2}(?: (?:pounds|gbp)\b)?"),
-}
+#: Of the venue database: the kind of a restaurant is said without naming a value; stations that matter are in
+#: goal and state ("enjoy your stay in Cambridge" names none).
+_SKIPPED = {("restaurant", "type"), ("train", "departure"), ("train", "destination")}
+#: Values of entries that say something else in most texts ("free wifi"), or nothing.
+_NO_VALUES = {"?", "free", "unknown", "not available"}
 #: Of equally long matches the one from the surest source counts.
 _SOURCES = {"span": 0, "act": 1, "state": 2, "goal": 3, "ontology": 4}
 
@@ -383,33 +371,57 @@ def _missing(values: Iterable[tuple], found: Iterable[Found]) -> int:
 
 
 def _formed(text: str) -> Iterator[Found]:
-    """Find what no list holds but its form gives away: references, phone numbers, times, prices, train
-    ids."""
-    for slot, pattern in _FORMS.items():
+    """Find what no list holds but its form gives away: references, phone numbers, times, prices, counts."""
+    for slot, pattern in _patterns():
         for match in pattern.finditer(text):
             if slot == "time":
                 cues = re.findall(r"arriv|leav|depart", text[: match.start()])
                 slot = {"arriv": "arrive", "leav": "leave", "depart": "leave"}[cues[-1]] if cues else "time"
-            yield (*match.span(match.lastindex or 0), "", slot, "ontology")
+            # The domain "booking" stands for any domain.
+            yield (*match.span(match.lastindex or 0), "booking", slot, "ontology")
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    return [(slot, re.compile(pattern)) for slot, pattern in lookup("value_patterns")]
 
 
 def _venues(gold: Corpus) -> list[tuple[str, str, str]]:
-    """List the names, addresses, phone numbers and postcodes of the corpus's venue database, if it has
-    one."""
+    """List the values of the corpus's venue database, in the forms in which texts write them."""
     from dialogeval.metrics.task import load_database
 
     try:
         tables = load_database(gold).tables
     except DataFileError:
         return []
-    columns = ((d, slot, t[slot]) for d, t in tables.items() for slot in _VENUE if slot in t)
-    # Of an address, each part between commas stands for itself as well.
+    columns = ((d, slot, t[slot]) for d, t in tables.items() for slot in t if (d, slot) not in _SKIPPED)
     return [
-        (domain, slot, part)
+        (domain, slot, form)
         for domain, slot, values in columns
-        for value in values
-        for part in dict.fromkeys([value, *(value.split(", ") if slot == "address" else ())])
+        if slot != "id"
+        for value in values.str.lower().unique().tolist()
+        if value not in _NO_VALUES
+        for form in sorted(_forms(slot, value))
     ]
+
+
+def _forms(slot: str, value: str) -> set[str]:
+    """Return a value as systems write it; the parts of an address and plurals of types are values too."""
+    if slot == "address":
+        return {value, *(part.strip() for part in value.split(",") if " " in part.strip())}
+    if slot == "type":
+        return {value, f"{value}s"}
+    if slot != "name":
+        return {value}
+    return {
+        value,
+        value.replace("'s", " 's"),
+        value.replace("guest house", "guesthouse"),
+        value.replace("&", "and"),
+        value.replace(" and ", " & "),
+        # "the place" without its article is a word.
+        value.removeprefix("the ") if value.count(" ") > 1 else value,
+    }
 
 
 def _lexicon(corpus: Corpus, venues: list[tuple[str, str, str]]) -> Lexicon[Slot]:
@@ -428,6 +440,6 @@ def _lexicon(corpus: Corpus, venues: list[tuple[str, str, str]]) -> Lexicon[Slot
         if wanted not in best or uses > best[wanted][0]:
             best[wanted] = (uses, (domain, slot))
     for domain, slot, value in venues:
-        if len(wanted := plain_text(value).strip()) > 3:
+        if len(wanted := plain_text(value).strip()) > 1:
             best.setdefault(wanted, (0, (domain, slot)))
     return build_lexicon({v: slot for v, (_, slot) in best.items() if slot_placeholder(*slot) is not None})
