@@ -81,10 +81,46 @@ def test_kinds_add_up_and_gains_are_those_of_a_repaired_tracker(scores):
         assert gain * 100 == pytest.approx(kinds.loc[kind, "gain"], abs=1e-9)
 
 
+def test_bars_of_kinds_are_made_and_carried(by_hand):
+    ax = figures.error_kinds(by_hand)
+    made, carried = ax.containers
+    assert [bar.get_width() for bar in made][:2] == [1, 1]
+    assert [bar.get_width() for bar in carried][:2] == [3, 1]
+    assert {bar.get_hatch() for bar in made} != {bar.get_hatch() for bar in carried}, "told apart in grey"
+    assert "missed made in this turn 1 carried along from an earlier turn 3" in plots.alt_text(ax)
+
+
+def test_repair_gains_start_from_the_score(by_hand):
+    ax = figures.repair_gains(by_hand)
+    assert [text.get_text() for text in ax.texts][:2] == ["+50.0", "+0.0"]
+    assert "missed as it is 0.000 with this kind repaired 0.500" in plots.alt_text(ax)
+
+
+def test_starts_and_lengths_by_hand(by_hand):
+    standing, made = figures.error_starts(by_hand).lines
+    assert list(standing.get_ydata()) == [1, 2, 2, 1] and list(made.get_ydata()) == [1, 1, 0, 0]
+    ax = figures.error_lengths(by_hand)
+    never, repaired = ax.containers
+    lived = [{round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in bars if bar.get_height()}
+             for bars in (never, repaired)]  # fmt: skip
+    assert lived == [{4: 1}, {2: 1}] and "1 of 2 errors are repaired" in plots.alt_text(ax)
+
+
+def test_reset_lines_are_those_of_the_table(scores):
+    plain, reset = figures.reset_by_turn(scores).lines
+    rows = de.reset_accuracy(scores)
+    assert list(plain.get_ydata()) == rows["joint_goal_accuracy"].tolist()
+    assert list(reset.get_ydata()) == rows["reset_goal_accuracy"].tolist()
+
+
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures_can_be_drawn_and_said_also_without_errors(name, scores, perfect):
     for result in (scores, perfect):
-        assert result.system in plots.alt_text(getattr(figures, name)(result))
+        ax = getattr(figures, name)(result)
+        assert ax.get_title(loc="left") and ax.get_xlabel()
+        assert result.system in plots.alt_text(ax)
+    given = figures.error_kinds(scores).figure.subplots()
+    assert getattr(figures, name)(scores, ax=given) is given
 
 
 # Exercises ------------------------------------------------------------------------------------

@@ -245,9 +245,6 @@ def test_exercise_dialogues_needed(answer, said):
     assert verdict.right == (said is None) and (said or "") in verdict.text
 
 
-# Figures ------------------------------------------------------------------------------------------
-
-
 # The notebook -------------------------------------------------------------------------------------
 
 

@@ -158,9 +158,6 @@ def test_first_slot_lost_loses_one_slot_of_each_dialogue(corpus):
         here["dialogue_id"].unique(), fill_value=0)).eq(1).all()  # fmt: skip
 
 
-# Figures --------------------------------------------------------------------------------------
-
-
 # Runs -----------------------------------------------------------------------------------------
 
 

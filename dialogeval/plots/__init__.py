@@ -44,19 +44,14 @@ SERIES = (
 )
 BLUE, GREY, INK = "#0072B2", "#BBBBBB", "#333333"
 #: The first, and such as have the letters it lacks.
-_FONTS: tuple[str, ...] = (
-    "DejaVu Sans",
-    "Noto Sans CJK SC",
-    "Noto Sans SC",
-    "Source Han Sans SC",
-    "Microsoft YaHei",
-)
-_FONTS += ("PingFang SC", "Hiragino Sans GB", "WenQuanYi Zen Hei", "SimHei")
-_OWN = "dialogeval"
+_FONTS = (
+    "DejaVu Sans", "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Microsoft YaHei", "PingFang SC",
+    "Hiragino Sans GB", "WenQuanYi Zen Hei", "SimHei",
+)  # fmt: skip
 
 
 def style() -> Any:
-    """Return a context in which figures have the project's style; matplotlib's settings come back after it."""
+    """Return a context in which figures have the project's style; settings come back after it."""
     import matplotlib
 
     inked = ("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color")
@@ -80,7 +75,7 @@ def png(ax: Axes) -> bytes:
         # Without a font for a script, boxes stand for it; the sentence has the words.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         metadata = {"Title": ax.get_title("left"), "Description": alt_text(ax), "Software": None}
-        ax.get_figure(root=True).savefig(buffer, format="png", dpi=110, metadata=metadata)  # type: ignore[union-attr]
+        ax.figure.savefig(buffer, format="png", dpi=110, metadata=metadata)  # type: ignore[union-attr]
     return buffer.getvalue()
 
 
@@ -110,7 +105,7 @@ def dots(
 
     A column ``text`` is written at the right; ``at`` names places for vertical lines.
     """
-    words: Any = table["text"] if "text" in table else pd.Series("", index=table.index)
+    words = table["text"].tolist() if "text" in table else [""] * len(table)
     values = table.drop(columns=["low", "high", "text"], errors="ignore").astype(float)
     with style():
         ax, spots = _rows(ax, table, 0.27 + 0.04 * min(values.shape[1] - 1, 4))
@@ -157,13 +152,13 @@ def bars(
             if not stacked:
                 ax.barh(spots + (place - (n - 1) / 2) * 0.75 / n, column, 0.75 / n, **look)
                 continue
-            for sign, end in ends.items():
+            for sign, so_far in ends.items():
                 part = np.where(np.sign(column) == sign, column, 0.0)
                 if part.any():
-                    ax.barh(spots, part, 0.7, left=end.copy(), **look)
+                    ax.barh(spots, part, 0.7, left=so_far.copy(), **look)
                     look["label"] = None
-                    end += part
-            for spot, tip, size, number in zip(spots, ends[1], column, values.iloc[:, place], strict=True):
+                    so_far += part
+            for spot, end, size, number in zip(spots, ends[1], column, values.iloc[:, place], strict=True):
                 if share and size >= 4:
                     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
                     text: Any = {"ha": "center", "va": "center", "fontsize": 8.5, "bbox": box}
@@ -187,12 +182,12 @@ def grid(
     values = table.to_numpy(dtype=float)
     heavy = np.broadcast_to(np.asarray(bold, dtype=bool), values.shape)
     dark = np.nan_to_num(np.asarray(values if shade is None else shade, dtype=float))
-    texts = table.map(lambda v: "–" if pd.isna(v) else f"{v:{form}}".replace("-", "−"))
-    names, cell = _names(table.index, 60), 0.14 + 0.085 * max(map(len, texts.to_numpy().ravel()), default=0)
+    texts = table.map(lambda v: "–" if pd.isna(v) else f"{v:{form}}".replace("-", "−")).astype(object)
+    names, cell = _names(table.index, 72), 0.14 + 0.085 * max(map(len, texts.to_numpy().ravel()), default=0)
     with style():
         wide = 0.9 + 0.078 * max(map(len, names), default=0) + max(4.0, cell * table.shape[1])
         ax = _axes(ax, 1.7 + 0.34 * max(len(table), 2), wide)
-        ax.imshow(dark, cmap="Blues", vmin=0, vmax=1.25, aspect="auto")
+        ax.imshow(dark if dark.size else [[0.0]], cmap="Blues", vmin=0, vmax=1.25, aspect="auto")
         for (row, column), text in np.ndenumerate(texts.to_numpy()):
             look: Any = {"color": "white" if dark[row, column] > 0.7 else INK, "ha": "center", "va": "center"}
             ax.text(column, row, text, weight="bold" if heavy[row, column] else "normal", **look)
@@ -208,7 +203,8 @@ def grid(
 
 def lines(
     table: pd.DataFrame, title: str, xlabel: str, ylabel: str, *, behind: pd.Series | None = None,
-    at: Places = None, scale: str = "linear", top: float | None = None, form: str = ".3g", ax: Axes | None = None,
+    at: Places = None, scale: str = "linear", top: float | None = None, form: str = ".3g",
+    ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """Draw the columns of a table as lines over its index; pale behind them what each point rests on."""
     from matplotlib.ticker import LogLocator
@@ -259,13 +255,12 @@ def histogram(
         ax = _axes(ax, 3.4)
         if band:
             ax.axvspan(*band, color=GREY, alpha=0.35, label=f"95 % interval: {band[0]:.4g} to {band[1]:.4g}")
-        names = {f"{name} (median {row['median']:.4g})": None for name, row in said.items()}
-        looks = [(name, look) for name, _, look in _series(pd.DataFrame(columns=[*names]))]
-        _, _, drawn = ax.hist([*series.values()], bins=edges, stacked=stacked, edgecolor=INK, linewidth=0.5)
-        bars: Any = drawn if len(series) > 1 else [drawn]
-        for containers, (name, (colour, hatch, *_)) in zip(bars, looks, strict=True):
-            containers.set_label(name)
-            for bar in containers:
+        names = [f"{name} (median {row['median']:.4g})" for name, row in said.items()]
+        ax.hist([*series.values()], bins=edges, stacked=stacked, edgecolor=INK, linewidth=0.5)
+        looks = _series(pd.DataFrame(columns=names))
+        for drawn, (name, _, (colour, hatch, *_)) in zip(ax.containers[-len(names) :], looks, strict=True):
+            drawn.set_label(name)
+            for bar in drawn:
                 bar.set(facecolor=colour, hatch=hatch)
         _mark(ax.axvline, at)
         ax.xaxis.set_major_locator(_ticks(every))
@@ -289,7 +284,10 @@ def _ticks(values: Any) -> Any:
     """Return where ticks stand: at whole numbers, if the values are whole."""
     from matplotlib.ticker import MaxNLocator
 
-    return MaxNLocator(integer=bool((np.asarray(values, dtype=float) % 1 == 0).all()), min_n_ticks=1)
+    whole = bool((np.asarray(values, dtype=float) % 1 == 0).all())
+    return MaxNLocator(
+        "auto", steps=[1, 2, 5, 10] if whole else [1, 2, 2.5, 5, 10], integer=whole, min_n_ticks=1
+    )
 
 
 def _line(text: object) -> str:
@@ -313,7 +311,7 @@ def _names(index: pd.Index, limit: int) -> list[str]:
 def _axes(ax: Axes | None, height: float, width: float = 7.5) -> Axes:
     from matplotlib.figure import Figure
 
-    return ax or Figure(figsize=(width, height), layout="constrained", label=_OWN).subplots()
+    return ax or Figure(figsize=(width, height), layout="constrained", label="dialogeval").subplots()
 
 
 def _rows(ax: Axes | None, table: pd.DataFrame, height: float) -> tuple[Axes, np.ndarray]:
@@ -337,21 +335,21 @@ def _series(table: pd.DataFrame) -> Iterator[tuple[str | None, np.ndarray, tuple
         yield shown if n > 1 else None, column.to_numpy(dtype=float), look
 
 
-def _mark(line: Any, at: Mapping[str, float] | None) -> None:
+def _mark(line: Any, at: Places) -> None:
     for (name, where), dashes in zip((at or {}).items(), cycle(("--", ":", "-."))):
         line(where, color=INK, linestyle=dashes, linewidth=1.4, label=f"{_plain(name)}: {where:.4g}")
 
 
 def _finish(
-    ax: Axes, kind: str, table: pd.DataFrame, title: str, xlabel: str, ylabel: str, form: str, at: Places = None
+    ax: Any, kind: str, table: pd.DataFrame, title: str, xlabel: str, ylabel: str, form: str, at: Places = None
 ) -> Axes:  # fmt: skip
     """Write title, axes and legend, and remember the sentence."""
-    figure: Any = ax.get_figure(root=True)
-    own, width = figure.get_label() == _OWN, figure.get_figwidth()
+    figure = ax.get_figure(root=True)
+    own, width = figure.get_label() == "dialogeval", figure.get_figwidth()
     left = max((len(label.get_text()) for label in ax.get_yticklabels()), default=0)
-    room = max(int(10.4 * (width - 0.5) - 0.85 * left), 30)
+    room = max(int(10.8 * (width - 0.5) - 0.85 * left), 30)
     ax.set_title(textwrap.fill(_plain(title, 150), room), loc="left")
-    ax.set_xlabel(textwrap.fill(_plain(xlabel, 150), int(1.2 * room)))
+    ax.set_xlabel(textwrap.fill(_plain(xlabel, 150), room + 25))
     ax.set_ylabel(_plain(ylabel))
     handles, labels = ax.get_legend_handles_labels()
     if handles:
@@ -360,7 +358,7 @@ def _finish(
         (figure if own else ax).legend(handles, labels, ncols=columns, fontsize=9, **place)
     unit = ", ".join(label for label in (_line(xlabel), _line(ylabel)) if label)
     lined = "".join(f"; line {_line(name)} at {where:.4g}" for name, where in (at or {}).items())
-    ax.dialogeval_alt = f"{kind}, {_line(title)} ({unit}): {_words(table, form)}{lined}."  # type: ignore[attr-defined]
+    ax.dialogeval_alt = f"{kind}, {_line(title)} ({unit}): {_words(table, form)}{lined}."
     return ax
 
 

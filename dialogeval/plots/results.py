@@ -55,14 +55,14 @@ def pair_matrix(
 ) -> Axes:
     """Draw the difference of every pair of systems, row minus column; bold and shaded: significant."""
     swapped = pairs.rename(columns={"a": "b", "b": "a"}).assign(difference=-pairs["difference"])
-    cells: Any = pd.concat([pairs, swapped]).set_index(["a", "b"])[["difference", "significant"]].unstack("b")
-    table, apart = (cells[c].reindex(index=order, columns=order) for c in ("difference", "significant"))
-    apart = apart.eq(True)
+    cells, names = pd.concat([pairs, swapped]), list(order)
+    table = cells.pivot(index="a", columns="b", values="difference").loc[names, names]
+    apart = cells.pivot(index="a", columns="b", values="significant").loc[names, names].eq(True)
     shade = (table.abs() / max(pairs["difference"].abs().max(), 1e-12)).where(apart)
     tested = int(pairs["p_holm"].notna().sum()) if "p_holm" in pairs else len(pairs)
     title += f" ({int(pairs['significant'].sum())} of {tested} tested pairs do)"
-    xlabel = f"difference in {_axis(label, unit)}, row minus column; bold, shaded: significant"
-    form = "+" + _FORM.get(unit, ",.6g")
+    xlabel = f"difference in {_axis(label, unit)}, row minus column; bold, shaded: more than chance"
+    form = "+z" + _FORM.get(unit, ",.6g")
     return grid(table, title, xlabel, shade=shade, bold=apart, form=form, ax=ax)
 
 
@@ -108,12 +108,10 @@ def score_by_turn(scores: Scores, keys: Sequence[str] | None = None, ax: Axes | 
     table = by_turn(scores)
     if lacking := [key for key in keys if key not in table]:
         raise UsageError(f"{', '.join(lacking)}: a score of whole dialogues, not of turns")
-    unit, shown = rows["unit"].iloc[0], table[keys].rename(columns=rows["label"])
-    title, top = (
-        f"{scores.system}: scores by turn number{_turns(scores)}",
-        1.02 if unit == "fraction" else None,
-    )
-    return lines(shown, title, _TURN, _axis("score", unit), behind=_scored(table), top=top, ax=ax)
+    unit, shown = rows["unit"].iloc[0], table[keys].rename(columns=rows["label"].to_dict())
+    title, form = f"{scores.system}: scores by turn number{_turns(scores)}", _FORM.get(unit, ".3g")
+    top = 1.02 if unit == "fraction" else None
+    return lines(shown, title, _TURN, _axis("score", unit), behind=_scored(table), top=top, form=form, ax=ax)
 
 
 def goal_labels(scores: Scores, most: int = 20, ax: Axes | None = None) -> Axes:
