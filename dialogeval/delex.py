@@ -394,7 +394,9 @@ def _venues(gold: Corpus) -> list[tuple[str, str, str]]:
         tables = load_database(gold).tables
     except DataFileError:
         return []
-    columns = ((d, slot, t[slot]) for d, t in tables.items() for slot in t if (d, slot) not in _SKIPPED)
+    columns = (
+        (d, slot, t[slot]) for d, t in tables.items() for slot in map(str, t) if (d, slot) not in _SKIPPED
+    )
     return [
         (domain, slot, form)
         for domain, slot, values in columns

@@ -15,7 +15,7 @@ from lessons.misalignment import precision_recall, verdicts
 import dialogeval as de
 from dialogeval.exceptions import UsageError
 from dialogeval.ontology import Ontology, compare_ontologies, ontology_gaps, ontology_of
-from dialogeval.ontology.finder import PAIR, false_friends, measure_proposals, propose_alignment, slot_pairs
+from dialogeval.ontology.finder import PAIR, false_friends, propose_alignment
 from dialogeval.tables import Corpus, table
 
 
@@ -178,10 +178,7 @@ def test_false_friends() -> None:
         false_friends(a, b, domains="same")
 
 
-# Measuring --------------------------------------------------------------------------------------
-
-
-def test_measures_by_hand() -> None:
+def test_verdicts_by_hand() -> None:
     def rows(*pairs: str) -> pd.DataFrame:
         cells = [("h", p[0], "H", p[1], p[3:]) for p in pairs]
         return pd.DataFrame(cells, columns=[*PAIR, "relation"])

@@ -14,9 +14,8 @@ from test_report import check_page
 import dialogeval as de
 from dialogeval.exceptions import DataFileError, DialogevalError, UnknownNameError, UsageError
 from dialogeval.ontology import attribution as transfer
-from dialogeval.ontology.alignment import load_alignment
-from dialogeval.ontology.attribution import CAUSES, _training_split, alignment_and_file
-from dialogeval.report import export_html, result_rows
+from dialogeval.ontology.attribution import CAUSES
+from dialogeval.report import export_html
 from dialogeval.resources import resource_dir
 
 PAIR = ("sample/multiwoz", "sample/crosswoz_en")
@@ -94,11 +93,6 @@ def test_what_cannot_run_is_refused_in_one_line(corpus, predictions, error, tmp_
     with pytest.raises(error) as caught:
         transfer.check_inputs(corpus, predictions, tmp_path)
     assert isinstance(caught.value, DialogevalError) and "\n" not in str(caught.value)
-
-
-def test_a_protocol_without_causes_is_refused_before_training():
-    with pytest.raises(UsageError, match="dstc9 has no exact joint goal accuracy"):
-        transfer.carry_trackers({}, {}, "dstc9")
 
 
 def test_the_report_on_predictions_of_ones_own(tmp_path):

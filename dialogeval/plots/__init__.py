@@ -162,7 +162,7 @@ def bars(
                 if share and size >= 4:
                     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
                     text: Any = {"ha": "center", "va": "center", "fontsize": 8.5, "bbox": box}
-                    ax.text(tip - size / 2, spot, f"{number:{form}}", **text)
+                    ax.text(end - size / 2, spot, f"{number:{form}}", **text)
         sums = table["text"] if "text" in table else [f"{v:{form}}" for v in values.sum(axis=1)]
         for spot, tip, total in zip(spots, ends[1], sums, strict=True):
             if stacked and not share:

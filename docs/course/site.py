@@ -37,11 +37,7 @@ PAGES = (
 MODULES = (
     ("plots", "Figures"),
     ("plots.results", "Figures of results"),
-    ("inspection", "Look at a corpus"),
-    ("oddities", "Oddities of annotation"),
     ("normalize", "Normalisation of values"),
-    ("leaderboard", "The public leaderboard"),
-    ("significance", "Tests and corrections"),
 )
 _USE = re.compile(r"\b(de|[a-z]\w*)\.([A-Za-z]\w*)")
 _MINUTES = re.compile(r"\*\*Time:\*\*(.*?)(?:\*\*|\n\n|$)", flags=re.DOTALL)
@@ -150,12 +146,12 @@ def api_pages() -> dict[str, str]:
         names = [n for home, names in dialogeval._HOMES.items() if home.split(".")[0] in homes for n in names]
         pages[f"{file}.md"] = _page(title, "dialogeval", names, taught, "de")
     for module, title in MODULES:
-        home = importlib.import_module(f"dialogeval.{module}")
-        own = [
-            n for n, f in vars(home).items() if callable(f) and f.__module__ == home.__name__ and n[0] != "_"
+        found = vars(importlib.import_module(f"dialogeval.{module}")).items()
+        names = [
+            n for n, f in found if getattr(f, "__module__", "") == f"dialogeval.{module}" and n[0] != "_"
         ]
-        names = getattr(home, "__all__", own)
-        pages[f"{module.replace('.', '_')}.md"] = _page(title, home.__name__, names, taught, module)
+        page = _page(title, f"dialogeval.{module}", names, taught, module)
+        pages[f"{module.replace('.', '_')}.md"] = page
     contents = "\n".join(f"- [{text.splitlines()[0][2:]}]({file})" for file, text in pages.items())
     pages["index.md"] = (
         "# Reference\n\nThe public names of dialogeval, by what they are for; in the lessons they stand as `de.NAME`.\n"
