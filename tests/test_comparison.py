@@ -228,10 +228,6 @@ def test_files_with_gold_of_their_own_are_compared_on_one_gold(tmp_path: Path) -
         ({"shuffles": 10.5}, "shuffles: expected a whole number from 0"),
         ({"level": "0.05"}, "level: expected a number, got a string '0.05'"),
         ({"predictions": ["x", "y"]}, "predictions: expected a dictionary of predictions by name"),
-        (
-            {"predictions": {"a": "x.json", "b": "y.json"}},
-            "predictions of a: expected Predictions, got a string",
-        ),
     ],
 )
 def test_arguments_of_other_types_get_one_line(change: dict, message: str) -> None:

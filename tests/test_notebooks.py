@@ -170,8 +170,8 @@ def check_run(notebook, corpus: str, language: str):
     assert corpus in text
     pictures = [output for _, output in outputs(notebook) if "image/png" in output.get("data", {})]
     for picture in pictures:
-        # What stands in a figure is drawn with the fonts of the machine: no Chinese letters there.
-        assert not CHINESE.search(picture.metadata["image/png"]["alt"])
+        # Words for those who do not see the figure name things as the data does.
+        assert language == "zh" or not CHINESE.search(picture.metadata["image/png"]["alt"])
     assert (CHINESE.search(text) is not None) == (language == "zh")
     return text
 

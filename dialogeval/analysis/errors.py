@@ -161,7 +161,7 @@ def confused_slots(scores: Scores, most: int = 10) -> pd.DataFrame:
     >>> import dialogeval as de
     >>> file = "sample/predictions/multiwoz/baseline_value_matching.json.gz"
     >>> confused_slots(de.score("sample/multiwoz", file, "lin2021")).iloc[0, :2].tolist()
-    ['restaurant-area', 'attraction-area']
+    ['hotel-area', 'attraction-area']
     """
     pair = pair_of(scores)
     coded = paired_errors(pair)
@@ -179,6 +179,13 @@ def confused_values(scores: Scores, most: int = 10) -> pd.DataFrame:
     -------
     pandas.DataFrame
         domain, slot, gold and predicted, both filled; the rest as for `confused_slots`.
+
+    Examples
+    --------
+    >>> from dialogeval.scoring import score
+    >>> file = "sample/predictions/crosswoz_en/tracker_sloppy.jsonl.gz"
+    >>> list(confused_values(score("sample/crosswoz_en", file, "lin2021", resamples=0), most=1).columns[:4])
+    ['domain', 'slot', 'gold', 'predicted']
     """
     pair = pair_of(scores)
     coded = paired_errors(pair)

@@ -23,7 +23,7 @@ __all__ = ["api_pages", "lesson_facts", "syllabus", "write_sources"]
 #: Pages of the reference: file, title, and the modules whose public names stand there.
 PAGES = (
     ("corpora", "Corpora and tables", ("corpora", "tables", "exceptions")),
-    ("predictions", "Predictions and baselines", ("predictions", "baselines", "delex")),
+    ("predictions", "Predictions and baselines", ("predictions", "baselines", "model_input", "delex")),
     (
         "scores",
         "Scores and comparisons",

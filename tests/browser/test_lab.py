@@ -90,7 +90,7 @@ def scroll_to(page: Page, selector: str) -> Locator:
 
 def try_browser(page: Page, box: Locator) -> None:
     """Step to the next dialogue, and back by the list."""
-    title, choice = box.locator("caption"), box.get_by_label("Dialogue", exact=True)
+    title, choice = box.locator("p bdi").first, box.get_by_label("Dialogue", exact=True)
     first, before = title.inner_text(), choice.input_value()
     box.get_by_role("button", name="Next").click()
     expect(title).not_to_have_text(first)
