@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -133,6 +134,8 @@ def lab(lab_command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Ite
     """Start it on a copy of the notebooks without outputs, with no settings but its own."""
     folder = tmp_path_factory.mktemp("checkout")
     (folder / "notebooks").mkdir()
+    for helpers in ("lessons", "checks"):
+        shutil.copytree(ROOT / "notebooks" / helpers, folder / "notebooks" / helpers)
     for path in (ROOT / "notebooks").glob("*.ipynb"):
         notebook = json.loads(path.read_text(encoding="utf-8"))
         for cell in notebook["cells"]:
