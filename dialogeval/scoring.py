@@ -113,9 +113,8 @@ class Scores:
 
     def _row(self, key: str) -> pd.Series:
         if key not in self.table.index:
-            known = {*self.table.index, *self.table["label"]}
             named = self.table.index[self.table["label"].str.lower() == str(key).lower()]
-            raise UnknownNameError("score", key, named if len(named) else sorted(known & {*self.table.index}))
+            raise UnknownNameError("score", key, named if len(named) else sorted(self.table.index))
         row: Any = self.table.loc[key]
         return row
 
