@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 import dialogeval as de
 from dialogeval.metrics import Metric
+from dialogeval.metrics.changes import LAMBDAS
 from dialogeval.metrics.states import (
     CHANGE_METRICS,
     FUZZY_METRICS,
-    LAMBDAS,
     SLOT_METRICS,
     STATE_METRICS,
     StatePair,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import dialogeval as de
 from dialogeval.exceptions import CoverageError, UsageError
 from dialogeval.files import read_bytes
-from dialogeval.metrics.states import count_changes, count_flexible, count_turn_goal
+from dialogeval.metrics.changes import count_changes, count_flexible, count_turn_goal
 from dialogeval.protocols import PROTOCOLS, Protocol
 from dialogeval.tables import Corpus, Predictions, as_predictions, table
 

@@ -162,20 +162,19 @@ def test_no_turns_and_empty_states() -> None:
 
 
 @pytest.mark.parametrize(
-    ("predictions", "golds", "message"),
+    ("predictions", "golds", "place"),
     [
-        ([set()], [], "expected one prediction and one gold state a turn, got 1 predictions, 0 golds"),
-        (["hotel"], [set()], "prediction 0: expected a set of triples, got a string 'hotel'"),
-        ([{("hotel", "area")}], [set()], "expected (domain, slot, value), three strings"),
-        ([{("hotel", "stars", 4)}], [set()], "prediction 0: expected (domain, slot, value), three strings"),
-        ([set()], [{"hotel": {}}], "gold 0: expected a set of triples, got an object"),
-        ([None], [set()], "prediction 0: expected a set of triples, got null"),
+        ([set()], [], "1 predictions, 0 golds"),
+        (["hotel"], [set()], "prediction 0"),
+        ([{("hotel", "area")}], [set()], "prediction 0"),
+        ([set(), {("hotel", "stars", 4)}], [set(), set()], "prediction 1"),
+        ([set()], [{"hotel": {}}], "gold 0"),
+        ([None], [set()], "prediction 0"),
     ],
 )
-def test_lists_of_the_wrong_kind(predictions: list, golds: list, message: str) -> None:
-    with pytest.raises(UsageError) as caught:
+def test_lists_of_the_wrong_kind(predictions: list, golds: list, place: str) -> None:
+    with pytest.raises(UsageError, match=place):
         de.joint_goal_accuracy(predictions, golds)
-    assert message in str(caught.value)
 
 
 def test_unknown_switch() -> None:

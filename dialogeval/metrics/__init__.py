@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -92,6 +92,20 @@ def ratio(part: Any, whole: Any, empty: float = 0.0) -> Any:
     """Divide, with a stated value where the denominator is 0; works on numbers and arrays."""
     part, whole = np.asarray(part, dtype=float), np.asarray(whole, dtype=float)
     return np.divide(part, whole, out=np.full(np.broadcast(part, whole).shape, empty), where=whole != 0)[()]
+
+
+def share(part: str, whole: str, scale: float = 1.0, empty: float = 0.0) -> Callable[[Sums], Any]:
+    """Return the value that divides a sum of columns by another, both named as in ``"tp fp"``."""
+    return partial(_share, part.split(), whole.split(), scale, empty)
+
+
+def _share(part: list[str], whole: list[str], scale: float, empty: float, sums: Sums) -> Any:
+    return scale * ratio(sum(sums[c] for c in part), sum(sums[c] for c in whole), empty)
+
+
+def by_key(*metrics: Metric) -> dict[str, Metric]:
+    """Return metrics by their keys."""
+    return {metric.key: metric for metric in metrics}
 
 
 @dataclass(frozen=True)
