@@ -1,4 +1,4 @@
-"""Normalisation of the MultiWOZ_Evaluation scorer: responses, and slots, values and times of states.
+"""What the MultiWOZ_Evaluation scorer takes for equal: responses, and slots, values and times of states.
 
 In go responses, slots or values as systems wrote them; out come the forms that protocol ``mwzeval``
 compares. Its steps for states call these functions, see `dialogeval.normalize`. Known respellings of
@@ -9,22 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from difflib import SequenceMatcher
 from functools import cache, lru_cache
+from typing import Any
 
 import pandas as pd
 
-from dialogeval.exceptions import Remark
 from dialogeval.resources import lookup
-
-__all__ = [
-    "NO_CONSTRAINT",
-    "mark_placeholders",
-    "minutes",
-    "normalize_responses",
-    "normalize_time",
-    "normalize_value",
-    "slot_name",
-]
 
 #: Values that say that anything will do.
 NO_CONSTRAINT = frozenset(
@@ -41,7 +32,7 @@ _DIGITS = re.compile("[0-9]+")
 _HHMM = re.compile("([0-9]{2}):([0-9]{2,9})")
 
 
-def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[Remark]]:
+def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[Any]]:
     """Lower-case texts and write their placeholders as canonical upper-case names."""
     from dialogeval.placeholders import read_placeholders
 
@@ -50,7 +41,7 @@ def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[li
     return read_placeholders([text.lower() for text in texts], what, table)
 
 
-def normalize_responses(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[Remark]]:
+def normalize_responses(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[Any]]:
     """Normalise delexicalised responses (or references) for BLEU and lexical richness."""
     marked, remarks = mark_placeholders(texts, what)
     retokenize = _retokenizer()
@@ -110,7 +101,28 @@ def minutes(time: str) -> int | None:
     return int(match[1]) * 60 + int(match[2]) if match else None
 
 
-# Helpers ------------------------------------------------------------------------------------------
+def partial_ratio(one: str, other: str) -> float:
+    """Return the classic partial ratio of two strings."""
+    if one == other:
+        return 100.0
+    short, long = sorted((one, other), key=len)
+    if not short:
+        return 0.0
+    starts = {
+        max(at_long - at_short, 0)
+        for at_short, at_long, _ in SequenceMatcher(None, short, long).get_matching_blocks()
+    }
+    return 100 * max(SequenceMatcher(None, short, long[s : s + len(short)]).ratio() for s in starts)
+
+
+@lru_cache(maxsize=100_000)
+def alike(one: str, other: str, at_least: int = 90) -> bool:
+    """Tell whether a partial ratio, in whole per cent, reaches a threshold: rapidfuzz screens, difflib
+    decides."""
+    from rapidfuzz.fuzz import partial_ratio as upper_bound
+
+    # One point of slack: half for the rounding, and an upper bound in floating point need not be exact.
+    return upper_bound(one, other) >= at_least - 1 and round(partial_ratio(one, other)) >= at_least
 
 
 @cache

@@ -111,16 +111,18 @@ CELL_STEPS: dict[str, dict[str, Callable[[str, str], str]]] = {
 }
 
 
+_KNOWN: dict[str, dict] = {**STEPS, **SLOT_STEPS, **CELL_STEPS}
+
+
 def check_steps(steps: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Split ``name:choice`` strings and check that they exist."""
-    known: dict[str, dict] = {**STEPS, **SLOT_STEPS, **CELL_STEPS}
     pairs = []
     for step in steps:
         name, _, choice = step.partition(":")
-        if name not in known:
-            raise UnknownNameError("normalisation step", name, known)
-        if choice != "keep" and choice not in known[name]:
-            raise UnknownNameError(f"choice of step {name}", choice, ["keep", *known[name]])
+        if name not in _KNOWN:
+            raise UnknownNameError("normalisation step", name, _KNOWN)
+        if choice != "keep" and choice not in _KNOWN[name]:
+            raise UnknownNameError(f"choice of step {name}", choice, ["keep", *_KNOWN[name]])
         pairs.append((name, choice))
     return tuple(pairs)
 
@@ -146,61 +148,66 @@ def describe_steps(steps: Iterable[str]) -> dict[str, str]:
     return acting
 
 
+def _functions(table: dict[str, dict], steps: Iterable[str]) -> list[Callable[..., str]]:
+    return [table[name][choice] for name, choice in check_steps(steps) if name in table and choice != "keep"]
+
+
 def normalize_value(value: str, steps: Iterable[str]) -> str:
     """Run the value steps on one string, in their order."""
-    return _value_function(tuple(steps))(value)
-
-
-def _value_function(steps: tuple[str, ...]) -> Callable[[str], str]:
-    functions = [STEPS[n][c] for n, c in check_steps(steps) if c != "keep" and n in STEPS]
-    return lambda value: reduce(lambda text, function: function(text), functions, value)
+    return normalize_values([value], steps, not_filled=())[0]
 
 
 def normalize_values(
     values: Iterable[str], steps: Iterable[str], not_filled: Iterable[str] | None = None
 ) -> list[str]:
-    """Run the value steps on many strings."""
-    steps = tuple(steps)
+    """Run the value steps on many strings; one that says "no value yet" becomes the empty string."""
+    functions = _functions(STEPS, steps)
     if not_filled is None:
-        acting = {name for name, choice in check_steps(steps) if choice != "keep"}
+        acting = {step.partition(":")[0] for step in steps if not step.endswith(":keep")}
         not_filled = () if acting & CELL_STEPS.keys() else ("",) if "map" in acting else NOT_FILLED
-    absent, run = frozenset(not_filled), _value_function(steps)
-    return ["" if v in absent else run(v) for v in values]
+    absent = frozenset(not_filled)
+    return ["" if v in absent else reduce(lambda text, step: step(text), functions, v) for v in values]
 
 
 def normalize_slot(domain: str, slot: str, steps: Iterable[str]) -> str:
     """Run the steps for slot names on one name."""
-    for name, choice in check_steps(steps):
-        if name in SLOT_STEPS and choice != "keep":
-            slot = SLOT_STEPS[name][choice](domain, slot)
-    return slot
+    return reduce(lambda name, step: step(domain, name), _functions(SLOT_STEPS, steps), slot)
+
+
+def normalize_triples(
+    triples: Iterable[tuple[str, str, str]], steps: Iterable[str], not_filled: Iterable[str] | None = None
+) -> list[tuple[str, str] | None]:
+    """Return the new slot and value of distinct (domain, slot, value), None where one is then not filled."""
+    triples, steps = list(triples), tuple(steps)
+    by_cell = _functions(CELL_STEPS, steps)
+    values = list(dict.fromkeys(value for _, _, value in triples))
+    new_values = dict(zip(values, normalize_values(values, steps, not_filled), strict=True))
+    slots = {(domain, slot): "" for domain, slot, _ in triples}
+    slots = {place: normalize_slot(*place, steps) for place in slots}
+    normal: list[tuple[str, str] | None] = []
+    for domain, slot, value in triples:
+        new, name = new_values[value], slots[domain, slot]
+        # Where an empty value is a value, one that a step has emptied still goes.
+        if not new and (value or not by_cell):
+            normal.append(None)
+        else:
+            normal.append((name, reduce(lambda text, step: step(name, text), by_cell, new)))
+    return normal
 
 
 def normalize_states(
     states: pd.DataFrame, steps: Iterable[str], not_filled: Iterable[str] | None = None
 ) -> pd.DataFrame:
     """Run the steps on a table of states, or goals, and drop the rows that are then not filled."""
-    steps = tuple(steps)
-    by_cell = [CELL_STEPS[n][c] for n, c in check_steps(steps) if n in CELL_STEPS and c != "keep"]
-    codes, values = pd.factorize(states["value"])
-    new = normalize_values(values, steps, not_filled)
-    if any(a != b or not b for a, b in zip(values, new, strict=True)):
-        states = states.assign(value=pd.Series(new, dtype="str").take(codes).to_numpy())
-        # Where an empty value is a value, one that a step has emptied still goes.
-        gone = np.array([not b and bool(a or not by_cell) for a, b in zip(values, new, strict=True)])
-        states = states[~gone[codes]].reset_index(drop=True)
-    if any(name in SLOT_STEPS for name, _ in check_steps(steps)):
-        renamed = _by_pair(states, "domain", "slot", lambda domain, slot: normalize_slot(domain, slot, steps))
-        states = states.assign(slot=renamed)
-    for function in by_cell:
-        states = states.assign(value=_by_pair(states, "slot", "value", function))
-    return states
-
-
-def _by_pair(frame: pd.DataFrame, one: str, other: str, function: Callable[[str, str], str]) -> pd.Series:
-    """Run a function of two columns once for each distinct pair."""
-    left, lefts = pd.factorize(frame[one])
-    right, rights = pd.factorize(frame[other])
-    codes, pairs = pd.factorize(left * len(rights) + right)
-    new = [function(lefts[pair // len(rights)], rights[pair % len(rights)]) for pair in pairs.tolist()]
-    return pd.Series(new, dtype="str").take(codes).set_axis(frame.index)
+    columns = [pd.factorize(states[column]) for column in ("domain", "slot", "value")]
+    shape = [max(len(names), 1) for _, names in columns]
+    codes, distinct = pd.factorize(np.ravel_multi_index([codes for codes, _ in columns], shape))
+    parts = zip(columns, np.unravel_index(distinct, shape), strict=True)
+    triples = list(zip(*(names[code] for (_, names), code in parts), strict=True))
+    new = normalize_triples(triples, steps, not_filled)
+    if new == [triple[1:] for triple in triples]:
+        return states
+    filled = np.array([cell is not None for cell in new], dtype=bool)[codes]
+    slots, values = (pd.array([cell[i] if cell else "" for cell in new], dtype="str") for i in (0, 1))
+    left = states[filled].reset_index(drop=True)
+    return left.assign(slot=slots.take(codes[filled]), value=values.take(codes[filled]))

@@ -54,7 +54,7 @@ def test_states_that_are_equal_but_not_the_same_object_have_not_changed() -> Non
 
 
 def test_rates_and_their_combination_by_hand() -> None:
-    sums = {"task_dialogues": 8.0, "task_inform": 6.0, "task_success": 3.0}
+    sums = {"task_goal": 8.0, "task_inform": 6.0, "task_success": 3.0}
     sums |= {"task_goal/taxi": 4.0, "task_inform/taxi": 4.0, "task_success/taxi": 1.0}
     bleu = {f"sacrebleu_{kind}_{n}": float(5 - n) for kind in ("match", "total") for n in range(1, 5)}
     bleu |= {"sacrebleu_response_length": 4.0, "sacrebleu_reference_length": 4.0}

@@ -235,7 +235,7 @@ def test_estimated_and_predicted_active_domains_in_the_pass() -> None:
 def test_rates_of_a_domain_and_of_the_whole() -> None:
     goal = {"hotel": {"info": {"area": "north"}, "reqt": ["phone"]}, "taxi": {"reqt": ["phone"]}}
     sums = task_counts(pair_of(goal, [("PHONE", {}, [])], [["taxi"]])).sum().to_dict()
-    assert (sums["task_dialogues"], sums["task_inform"], sums["task_success"]) == (1, 0, 0)
+    assert (sums["task_goal"], sums["task_inform"], sums["task_success"]) == (1, 0, 0)
     assert (sums["task_inform/taxi"], sums["task_success/taxi"]) == (
         1,
         0,

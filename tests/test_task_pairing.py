@@ -88,7 +88,7 @@ def test_dialogues_without_a_goal_do_not_count(sample: Corpus) -> None:
         w.startswith("1 dialogues have no goal and do not count") and first in w for w in scores.warnings
     )
     counts = scores.counts[task_counts]
-    assert counts["task_dialogues"].sum() == len(counts) - 1
+    assert counts["task_goal"].sum() == len(counts) - 1
 
 
 def test_a_corpus_without_goals_leaves_the_scores_of_tasks_out(sample: Corpus) -> None:

@@ -18,7 +18,6 @@ import pandas as pd
 from dialogeval.exceptions import UnknownNameError
 from dialogeval.metrics import Metric, Sums, by_key, ratio, share
 from dialogeval.metrics.changes import CHANGE_METRICS, DEY, count_changes, judge_turns, new_triples
-from dialogeval.metrics.task import alike
 from dialogeval.metrics.triples import (
     Ints,
     Schema,
@@ -31,6 +30,7 @@ from dialogeval.metrics.triples import (
     pair_states,
     pair_states_from_lists,
 )
+from dialogeval.mwzeval import alike
 
 #: Names of the family that other modules take from here.
 __all__ = [
@@ -101,7 +101,7 @@ def slot_f1_metric(slots: str = "gold", keyed: str = "name", empty: str = "0") -
     return Metric(
         "slot_f1",
         "Slot F1",
-        partial(count_slot_f1, **chosen),
+        partial(count_slot_f1, slots=slots, keyed=keyed, empty=str(empty)),
         share(f"{tag}_sum", f"{tag}_turns"),
         source=f"evaluation card crosswoz-dst-eval, after {LIN}",
         options=tuple(chosen.items()),

@@ -192,9 +192,8 @@ def pair_states_from_lists(
         raise UsageError("", expected="one prediction and one gold state a turn", got=got)
     turns = pd.DataFrame({"dialogue_id": pd.Series(ids, dtype="str")})
     turns["turn"] = turns.groupby("dialogue_id").cumcount()
-    sides = {"gold": golds, "prediction": predictions}
-    frames = [_frame(states, turns, side) for side, states in sides.items()]
-    return pair_states(turns, *frames, n_slots)
+    gold, pred = _frame(golds, turns, "gold"), _frame(predictions, turns, "prediction")
+    return pair_states(turns, gold, pred, n_slots)
 
 
 def _frame(states: States, turns: pd.DataFrame, what: str) -> pd.DataFrame:

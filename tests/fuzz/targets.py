@@ -236,7 +236,7 @@ def _database(data: bytes) -> None:
     database = load_database(path.parent)
     for domain, table in database.tables.items():
         for row in table.head(2).to_dict("records"):
-            database.query(domain, {str(field): value for field, value in row.items()})
+            database.fitting(domain, {str(field): value for field, value in row.items()})
 
 
 def _catalog(data: bytes) -> None:
