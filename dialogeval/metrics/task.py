@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,18 +44,26 @@ CONSTRAINTS = frozenset(
 )
 
 
-# The database -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Database:
-    """Venues and trains by domain: one categorical column a field."""
+    """Venues and trains by domain."""
 
     name: str
     tables: Mapping[str, pd.DataFrame]
     version: str = ""
     notes: tuple[str, ...] = ()
-    _known: dict[tuple[str, str, str], int] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, str, str], int]:
+        """What was asked before."""
+        return {}
+
+    @cached_property
+    def _columns(self) -> dict[tuple[str, str], tuple[np.ndarray, list[str]]]:
+        """Every field as codes of its distinct values."""
+        columns = ((domain, slot, t[slot]) for domain, t in self.tables.items() for slot in t)
+        coded = {(domain, str(slot)): pd.factorize(column) for domain, slot, column in columns}
+        return {key: (codes, values.tolist()) for key, (codes, values) in coded.items()}
 
     def fitting(self, domain: str, constraints: Mapping[str, str]) -> int:
         """Return the entries that fit a state as a whole number whose bit i stands for entry i."""
@@ -70,12 +78,11 @@ class Database:
         return fits
 
     def _fitting(self, domain: str, slot: str, value: str) -> int:
-        table = self.tables[domain]
-        if slot not in table.columns or value in NO_CONSTRAINT:
+        if (domain, slot) not in self._columns or value in NO_CONSTRAINT:
             return -1  # All bits set: no constraint.
-        test, column = _test(domain, slot, value), table[slot].cat
-        verdicts = np.array([entry == UNKNOWN or test(entry) for entry in column.categories], dtype=bool)
-        return int.from_bytes(np.packbits(verdicts[column.codes], bitorder="little").tobytes(), "little")
+        test, (codes, values) = _test(domain, slot, value), self._columns[domain, slot]
+        verdicts = np.array([entry == UNKNOWN or test(entry) for entry in values], dtype=bool)
+        return int.from_bytes(np.packbits(verdicts[codes], bitorder="little").tobytes(), "little")
 
 
 def load_database(
@@ -120,17 +127,17 @@ def database_from_entries(entries: Mapping[str, Any], name: str = "database", ve
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             expected = "a list of entries, each an object"
             raise CorpusError("", file=f"{domain}_db.json", expected=expected, got=show(rows))
-        # Entries may spell one field in two ways; what has no value in either is unknown. Lists and objects
-        # (locations, prices by room) become strings that equal no value of a state.
-        fields = pd.DataFrame(rows, dtype=object).T
-        table = fields.groupby(slot_name, sort=False).last().T.map(str, na_action="ignore")
+        # Entries may spell one field in two ways. Lists and objects (locations, prices by room) become strings,
+        # which equal no value of a state.
+        entry = ({slot_name(name): str(v) for name, v in row.items() if v is not None} for row in rows)
+        table = pd.DataFrame(list(entry), dtype=object)
         lacking = table.isna().sum()
         notes += [
             f"{name}: {n:,} of {len(rows):,} {domain} entries lack {slot}, which then fits any value"
             for slot, n in lacking[lacking > 0].items()
             if (domain, slot) in CONSTRAINTS
         ]
-        tables[domain] = table.fillna(UNKNOWN).astype("category")
+        tables[domain] = table.fillna(UNKNOWN).astype("str")
     return Database(name, tables, version, tuple(notes))
 
 
@@ -155,8 +162,6 @@ def _test(domain: str, slot: str, wanted: str) -> Callable[[str], bool]:
         return partial(alike, wanted)
     return wanted.__eq__
 
-
-# The rules ----------------------------------------------------------------------------------------
 
 State = Mapping[str, Mapping[str, str]]
 
@@ -333,8 +338,6 @@ def _domains_by_turn(rows: Iterable[tuple[Any, ...]]) -> dict[tuple[str, int], s
 def _rows(frame: pd.DataFrame) -> Iterable[tuple[Any, ...]]:
     return zip(*(frame[column].tolist() for column in frame.columns), strict=True)
 
-
-# Counts and rates ---------------------------------------------------------------------------------
 
 #: Domains that have rates of their own. The last two occur in the goals of training dialogues only.
 RATE_DOMAINS = ("restaurant", "hotel", "attraction", "train", "taxi", "police", "hospital")
