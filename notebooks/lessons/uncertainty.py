@@ -16,7 +16,7 @@ import pandas as pd
 from dialogeval.comparison import Comparison
 from dialogeval.exceptions import UsageError
 from dialogeval.metrics import TextPair
-from dialogeval.metrics.text import encode, ngram_codes
+from dialogeval.metrics.ngrams import encode, ngram_codes, splitter
 from dialogeval.stats import draw_counts, percentile_interval
 
 __all__ = [
@@ -223,7 +223,7 @@ def distinct_draws(pair: TextPair, n: int, resamples: int, seed: int) -> np.ndar
     from scipy.sparse import coo_array
 
     dialogue, ids = pd.factorize(pd.Series(pair.dialogue_id, dtype="str"))
-    grams, text = ngram_codes(*encode(pair.responses, pair.tokenizer), n)
+    grams, text = ngram_codes(*encode(pair.responses, splitter(pair.tokenizer)), n)
     types = pd.factorize(grams)[0]
     owner = dialogue[text]
     present = coo_array((np.ones(len(types), dtype=np.float32), (owner, types))).tocsr()
