@@ -22,8 +22,6 @@ from dialogeval.metrics.text import (
     TEXT_METRICS,
     bleu,
     bleu_counts,
-    encode,
-    sacrebleu_counts,
     sacrebleu_score,
     sentence_bleu_mean,
     splitter,
@@ -87,18 +85,12 @@ def test_real_systems_equal_the_published_values(real_cases, system):
     assert value("bleu_4_card", pair) == close(expected["nltk_mean_sentence_bleu_4_unsmoothed"])
     assert value("sacrebleu", pair) == close(expected["sacrebleu_13a"])
     assert sacrebleu_score(pair.responses, pair.references, "space") == close(expected["sacrebleu_none"])
+    assert bleu(list(pair.responses), list(pair.references), 2) == close(expected["nltk_corpus_bleu_2"])
+    for smoothing, name in (("method1", "method1"), ("none", "unsmoothed")):
+        found = sentence_bleu_mean(list(pair.responses), list(pair.references), smoothing)
+        assert found == close(expected[f"nltk_mean_sentence_bleu_4_{name}"])
     lower = [[t.lower() for t in side] for side in (pair.responses, pair.references)]
     assert sacrebleu_score(*lower) == close(expected["sacrebleu_13a_lc"])
-
-
-def test_lists_score_as_tables_do(real_cases):
-    pair = read_pair(real_cases, "hdsa")
-    responses, references = list(pair.responses), list(pair.references)
-    assert bleu(responses, references) == close(value("bleu_4", pair))
-    assert bleu(responses, references, max_order=2) == close(value("bleu_2", pair))
-    assert sentence_bleu_mean(responses, references) == close(value("bleu_4_sentence", pair))
-    assert sentence_bleu_mean(responses, references, smoothing="none") == close(value("bleu_4_card", pair))
-    assert sacrebleu_score(responses, references) == close(value("sacrebleu", pair))
 
 
 @relaxed
@@ -133,16 +125,6 @@ def test_sacrebleu_equals_sacrebleu(pairs, tokenizer):
 def test_tokenizer_reaches_bleu(pairs, tokenizer):
     expected = nltk_corpus(pairs, 2, splitter(tokenizer))
     assert value("bleu_2", make_pair(pairs, tokenizer)) == close(expected)
-
-
-@relaxed
-@given(st.lists(st.text(alphabet="ab \n\u2028é", max_size=12), max_size=6), st.text(max_size=30))
-def test_space_splits_like_str_split_and_codes_keep_equality(texts, more):
-    texts = [*texts, more]
-    codes, lengths = encode(texts)
-    tokens = [t for text in texts for t in text.split()]
-    assert lengths.tolist() == [len(t.split()) for t in texts]
-    assert codes.tolist() == [list(dict.fromkeys(tokens)).index(t) for t in tokens]
 
 
 @relaxed
@@ -190,48 +172,50 @@ def test_no_turn_and_no_token_score_zero():
         assert value(key, make_pair([("", "a"), ("", "")])) == 0
 
 
-def test_counts_have_the_pair_s_index_and_unique_names():
-    pair = TextPair(["d", "d", "e"], [0, 1, 0], ["a", "a", "b"], ["a", "a", "c"])
-    for counts in (bleu_counts(pair), sacrebleu_counts(pair)):
-        assert counts.index.equals(pair.index)
-        assert all(np.issubdtype(t, np.number) for t in counts.dtypes)
-    assert not set(bleu_counts(pair)) & set(sacrebleu_counts(pair))
-    shared = {TEXT_METRICS[k].counts for k in ("bleu_1", "bleu_4", "bleu_4_sentence", "bleu_4_card")}
-    assert shared == {bleu_counts}
+def test_a_line_s_end_is_no_part_of_its_last_token():
+    # 13a would take a hyphen before it away.
+    assert sacrebleu_score(
+        ["it is at five -\n", "so it is , yes"], ["it is at five -", "so it is, yes\n"]
+    ) == close(100)
+
+
+def test_sacrebleu_by_hand_for_many_resamples():
+    # Matches and n-grams of orders 1 to 4, lengths of responses and references; the score as a fraction.
+    rows = [
+        ((2, 0, 0, 0), (4, 3, 2, 1), 4, 8, np.exp(1 - 2) * (2 / 4 * 1 / 6 * 1 / 8 * 1 / 8) ** (1 / 4)),
+        ((3, 0, 1, 0), (5, 4, 3, 2), 5, 5, (3 / 5 * 1 / 8 * 1 / 3 * 1 / 8) ** (1 / 4)),
+        ((1, 1, 1, 1), (1, 1, 1, 1), 1, 2, np.exp(1 - 2)),
+        ((4, 3, 2, 1), (4, 3, 2, 1), 4, 1, 1),
+        ((1, 0, 0, 0), (1, 0, 0, 0), 1, 1, 0),  # no 2-gram at all
+        ((0, 0, 0, 0), (0, 0, 0, 0), 0, 5, 0),
+    ]
+    match, total, response, reference, expected = (np.array(c, float) for c in zip(*rows, strict=True))
+    sums = {"sacrebleu_response_length": response, "sacrebleu_reference_length": reference}
+    for n in range(4):
+        sums |= {f"sacrebleu_match_{n + 1}": match[:, n], f"sacrebleu_total_{n + 1}": total[:, n]}
+    assert TEXT_METRICS["sacrebleu"].value(sums).tolist() == pytest.approx(100 * expected)
+    # Without smoothing an order without a match makes the score next to nothing, and one without a word 0.
+    plain = {name.removeprefix("sacre"): column for name, column in sums.items()}
+    assert TEXT_METRICS["bleu_2"].value(plain).tolist() == pytest.approx([0, 0, 100 / np.e, 100, 0, 0])
 
 
 @pytest.mark.parametrize(
-    ("responses", "references", "error", "message"),
+    ("responses", "references", "error"),
     [
-        ("hello", ["hello"], UsageError, "responses: expected a list of strings, got a string"),
-        (["hello"], "hello", UsageError, "references: expected a list of strings, got a string"),
-        (None, ["a"], UsageError, "responses: expected a list of strings, got null"),
-        ({"d": "a"}, ["a"], UsageError, "responses: expected a list of strings, got an object"),
-        (
-            ["a", "b"],
-            ["a"],
-            UsageError,
-            "differ in length: expected one response and one reference a turn, got 2",
-        ),
-        (["a", None], ["a", "b"], PredictionError, "responses, item 1: expected a string, got null"),
-        (["a"], [float("nan")], PredictionError, "references, item 0: expected a string, got a number nan"),
-        ([["a", "b"]], ["a b"], PredictionError, "item 0: expected a string, got a list"),
-        (["a b"], [["a b"]], PredictionError, "references, item 0: expected a string, got a list"),
+        *[("hello", ["hello"], UsageError), (None, ["a"], UsageError), ({"d": "a"}, ["a"], UsageError)],
+        *[(["a", "b"], ["a"], UsageError), (["a", None], ["a", "b"], PredictionError)],
+        *[(["a"], [float("nan")], PredictionError), ([["a", "b"]], ["a b"], PredictionError)],
     ],
 )
-def test_bad_lists_are_refused_in_one_line(responses, references, error, message):
+def test_bad_lists_are_refused(responses, references, error):
     for function in (bleu, sentence_bleu_mean, sacrebleu_score):
-        with pytest.raises(error) as caught:
+        with pytest.raises(error):
             function(responses, references)
-        assert message in str(caught.value)
-        assert "\n" not in str(caught.value)
 
 
 def test_unknown_choices_are_refused():
-    with pytest.raises(UnknownNameError, match="unknown tokenizer '13b': did you mean 13a"):
-        bleu(["a"], ["a"], tokenizer="13b")
-    with pytest.raises(UnknownNameError, match="unknown smoothing"):
+    for wrong in ({"tokenizer": "13b"}, {"max_order": 5}, {"max_order": "4"}):
+        with pytest.raises(DialogevalError):
+            bleu(["a"], ["a"], **wrong)
+    with pytest.raises(UnknownNameError):
         sentence_bleu_mean(["a"], ["a"], smoothing="method9")
-    for order in (0, 5, "4", None):
-        with pytest.raises(DialogevalError, match="max_order: expected 1, 2, 3 or 4"):
-            bleu(["a"], ["a"], max_order=order)
