@@ -63,17 +63,16 @@ def test_official_scorer(
 def submission_of(gold: Corpus, protocol: str) -> Predictions:
     """A DSTC9 submission of the gold itself: every slot of every turn, the empty ones too."""
     states = GOLDS[PROTOCOLS[protocol].gold](gold).states
-    filled = {tuple(row[:4]): row[4] for row in states.itertuples(index=False)}
-    layouts: dict[int, list[tuple[str, str]]] = {}
-    for layout, domain, slot in gold.layouts.itertuples(index=False):
-        layouts.setdefault(layout, []).append((domain, slot))
-    cells = []
-    for i, t, layout in gold.turns[["dialogue_id", "turn", "layout"]].itertuples(index=False):
+    where = ["dialogue_id", "turn"]
+    listed = gold.turns[[*where, "layout"]].merge(gold.layouts, on="layout")
+    listed = listed.merge(states, on=[*where, "domain", "slot"], how="left").fillna({"value": ""})
+    made: dict[str, list[dict]] = {i: [] for i in gold.turns["dialogue_id"]}
+    for (i, _), rows in listed.groupby(where):
         state: dict[str, dict[str, str]] = {}
-        for domain, slot in layouts[layout]:
-            state.setdefault(domain, {})[slot] = filled.get((i, t, domain, slot), "")
-        cells.append(Cell(i, t, state=state))
-    return build(cells, "gold.json", name="gold", format="dstc9")
+        for domain, slot, value in rows[["domain", "slot", "value"]].to_numpy():
+            state.setdefault(domain, {})[slot] = value
+        made[i].append(state)
+    return submit(made)
 
 
 def test_names_changed_by_the_correction(real_data: Path, real_cases: Path) -> None:
@@ -87,21 +86,19 @@ def test_names_changed_by_the_correction(real_data: Path, real_cases: Path) -> N
     assert len(listed | corrected) == expected["name_slots_changed_by_correction"]
 
 
-def test_slow_official_scorer_on_the_real_submission(real_data: Path, real_cases: Path) -> None:
-    expected = json.loads((real_cases / "dstc9/expected.json").read_text())["crosswoz_en_test"]
-    raw = json.loads(read_bytes(real_data / "crosswoz_en/test.json.zip"))
-    submission = json.loads(read_bytes(real_cases / "dstc9/crosswoz_en_test.submission.json.gz"))
-    for version, block in (("official", "official"), ("corrected", "official_corrected_names")):
-        golds = {i: slow.dstc9_golds(d["messages"], version) for i, d in raw.items()}
-        assert slow.dstc9(golds, submission) == pytest.approx(official(expected[block]), abs=1e-12)
-
-
 def test_the_table_of_one_corpus_never_applies_to_the_other(
     real_data: Path, real_cases: Path, tmp_path: Path
 ) -> None:
     """未提及 means empty in MultiWOZ-zh only; in CrossWOZ-en it is a value, right nowhere and filled."""
+    expected = json.loads((real_cases / "dstc9/expected.json").read_text())["crosswoz_en_test"]
     raw = json.loads(read_bytes(real_data / "crosswoz_en/test.json.zip"))
     submission = json.loads(read_bytes(real_cases / "dstc9/crosswoz_en_test.submission.json.gz"))
+    golds = {
+        v: {i: slow.dstc9_golds(d["messages"], v) for i, d in raw.items()} for v in ("official", "corrected")
+    }
+    # The slow scorer is the official one.
+    for version, block in (("official", "official"), ("corrected", "official_corrected_names")):
+        assert slow.dstc9(golds[version], submission) == pytest.approx(official(expected[block]), abs=1e-12)
     draw = Random(9)
     spots = [s for turns in submission.values() for state in turns for s in state.values()]
     for slots in draw.sample(spots, 900):
@@ -111,9 +108,9 @@ def test_the_table_of_one_corpus_never_applies_to_the_other(
     (tmp_path / "sprinkled.json").write_text(json.dumps(submission), encoding="utf-8")
     gold = de.load_corpus("crosswoz_en", home=real_data)
     for protocol, version in (("dstc9", "official"), ("dstc9-corrected", "corrected")):
-        golds = {i: slow.dstc9_golds(d["messages"], version) for i, d in raw.items()}
         scores = de.score(gold, tmp_path / "sprinkled.json", protocol, resamples=0)
-        assert dict(scores.table["value"]) == pytest.approx(slow.dstc9(golds, submission), abs=1e-12)
+        wanted = slow.dstc9(golds[version], submission)
+        assert dict(scores.table["value"]) == pytest.approx(wanted, abs=1e-12)
 
 
 # DSTC9 ----------------------------------------------------------------------------------------
@@ -160,26 +157,17 @@ GUESS = {
         {"Hotel": {"name": "OLD INN", "price": "low"}},  # any offered name
         {"Hotel": {"name": "none ", "price": "high"}},  # none with a space behind it is not mapped
         {"Hotel": {"name": "Last Inn", "price": "high"}},
-        {
-            "Hotel": {"name": "Last Inn", "price": ""},
-            "Taxi": {"car": "red"},
-        },  # what is beside is not looked at
+        # What is beside the annotation is not looked at.
+        {"Hotel": {"name": "Last Inn", "price": ""}, "Taxi": {"car": "red"}},
     ]
 }
 
 
 def test_dstc9_by_hand() -> None:
+    # Joint accuracy, slot accuracy, precision, recall, F1.
     scores = de.score(read(HAND), submit(GUESS), "dstc9", resamples=0)
     # Filled gold: price, price + list, price, price + list, both: 8. Right of them 7; one invented name.
-    assert dict(scores.table["value"]) == pytest.approx(
-        {
-            "joint_goal_accuracy": 3 / 5,
-            "slot_accuracy": 8 / 10,
-            "slot_precision": 7 / 8,
-            "slot_recall": 7 / 8,
-            "slot_f1_micro": 14 / 16,
-        }
-    )
+    assert list(scores.table["value"]) == pytest.approx([3 / 5, 8 / 10, 7 / 8, 7 / 8, 14 / 16])
 
 
 def test_dstc9_corrected_by_hand() -> None:
@@ -187,15 +175,7 @@ def test_dstc9_corrected_by_hand() -> None:
     assert gold.corrections[["turn", "value"]].to_numpy().tolist() == [[3, "New Inn"]]
     scores = de.score(gold, submit(GUESS), "dstc9-corrected", resamples=0)
     # Turn 1's name is empty now, so OLD INN is invented; turn 3 wants New Inn: both FP and FN.
-    assert dict(scores.table["value"]) == pytest.approx(
-        {
-            "joint_goal_accuracy": 1 / 5,
-            "slot_accuracy": 6 / 10,
-            "slot_precision": 5 / 8,
-            "slot_recall": 5 / 7,
-            "slot_f1_micro": 10 / 15,
-        }
-    )
+    assert list(scores.table["value"]) == pytest.approx([1 / 5, 6 / 10, 5 / 8, 5 / 7, 10 / 15])
 
 
 def test_dstc9_with_nothing_to_divide_by() -> None:
@@ -244,34 +224,26 @@ FOUR = dict.fromkeys(("7", "8"), HAND["7"])
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("spoil", "place"),
     [
-        (
-            lambda s: s.pop("8"),
-            "5 of 10 turns of crosswoz_en/test@unknown have no prediction (1 dialogue missing: 8)",
-        ),
-        (lambda s: s["8"].pop(), "1 dialogue short of turns: 8"),
-        (lambda s: s["8"][2].pop("Hotel"), "dialogue 8, turn 2: slot Hotel-name is missing (2 slots in all)"),
-        (
-            lambda s: s["8"][2]["Hotel"].pop("price"),
-            "dialogue 8, turn 2: slot Hotel-price is missing (1 slots in all)",
-        ),
-        (lambda s: s["8"].append(s["8"][0]), "too many turns: expected 5 turns"),
-        (lambda s: s.update({"9": s["8"]}), "dialogue 9 not in crosswoz_en/test@unknown"),
+        (lambda s: s.pop("8"), "5 of 10 turns.*8"),
+        (lambda s: s["8"].pop(), "short of turns: 8"),
+        (lambda s: s["8"][2].pop("Hotel"), "dialogue 8, turn 2: slot Hotel-name"),
+        (lambda s: s["8"][2]["Hotel"].pop("price"), "dialogue 8, turn 2: slot Hotel-price"),
+        (lambda s: s["8"].append(s["8"][0]), "5 turns"),
+        (lambda s: s.update({"9": s["8"]}), "dialogue 9"),
         (lambda s: s["8"][2]["Hotel"].update(price=None), "dialogue 8, turn 2"),
     ],
     ids=["dialogue", "turn", "domain", "slot", "turn too many", "dialogue too many", "null"],
 )
-def test_incomplete_submission(spoil: Any, message: str) -> None:
+def test_incomplete_submission(spoil: Any, place: str) -> None:
     states = {i: json.loads(json.dumps(GUESS["7"])) for i in FOUR}
     spoil(states)
-    with pytest.raises((CoverageError, PredictionError)) as caught:
+    with pytest.raises((CoverageError, PredictionError), match=place):
         de.score(read(FOUR), submit(states), "dstc9", resamples=0)
-    assert "sub.json" in str(caught.value)
-    assert message in str(caught.value)
 
 
 def test_golds_that_a_corpus_lacks() -> None:
     bare = Corpus("toy", turns=table("turns", [("d", 0, "hi", "ho", 0)]))
-    with pytest.raises(UsageError, match="does not say which slots are annotated"):
+    with pytest.raises(UsageError):
         de.score(bare, bare, "dstc9", resamples=0)

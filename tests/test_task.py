@@ -232,21 +232,47 @@ def test_estimated_and_predicted_active_domains_in_the_pass() -> None:
 # Counts -------------------------------------------------------------------------------------------
 
 
+def rates(goal: dict, turns: list[Turn], active: list[list[str]]) -> dict[str, float]:
+    sums = task_counts(pair_of(goal, turns, active)).sum()
+    return {key: TASK_METRICS[key].value(sums) for key in TASK_METRICS if key[:3] in ("inf", "suc")}
+
+
 def test_rates_of_a_domain_and_of_the_whole() -> None:
     goal = {"hotel": {"info": {"area": "north"}, "reqt": ["phone"]}, "taxi": {"reqt": ["phone"]}}
-    sums = task_counts(pair_of(goal, [("PHONE", {}, [])], [["taxi"]])).sum().to_dict()
-    assert (sums["task_goal"], sums["task_inform"], sums["task_success"]) == (1, 0, 0)
-    assert (sums["task_inform/taxi"], sums["task_success/taxi"]) == (
-        1,
+    found = rates(goal, [("PHONE", {}, [])], [["taxi"]])
+    assert (found["inform"], found["success"], found["inform/hotel"]) == (0, 0, 0)
+    # The taxi is matched and its number given, but the whole dialogue's inform fails.
+    assert (found["inform/taxi"], found["success/taxi"]) == (100, 0)
+    # Without dialogues there is no rate, which is not a rate of 0.
+    assert pd.isna(found["inform/train"])
+    found = rates(goal, [("NAME", NORTH, []), ("PHONE", {}, [])], [["hotel"], ["taxi"]])
+    assert (found["inform"], found["success"], found["success/taxi"], found["success/hotel"]) == (
+        100,
         0,
-    )  # the whole dialogue's inform fails
-    assert (sums["task_goal/hotel"], sums["task_inform/hotel"], sums["task_goal/train"]) == (1, 0, 0)
-    sums = task_counts(pair_of(goal, [("NAME", NORTH, []), ("PHONE", {}, [])], [["hotel"], ["taxi"]])).sum()
-    assert (sums["task_inform"], sums["task_success"]) == (1, 0)
-    assert (sums["task_success/taxi"], sums["task_success/hotel"]) == (1, 0)
+        100,
+        0,
+    )
+    assert pd.isna(rates({}, [("NAME", NORTH, [])], [["hotel"]])["inform"])
 
 
-def test_a_rate_without_dialogues_is_not_zero() -> None:
-    sums = task_counts(pair_of({"taxi": {"reqt": ["phone"]}}, [("PHONE", {}, [])], [["taxi"]])).sum()
-    assert pd.isna(TASK_METRICS["inform/train"].value(sums))
-    assert TASK_METRICS["success"].value(sums) == 100
+def test_rates_and_their_combination_by_hand() -> None:
+    sums = {"task_goal": 8.0, "task_inform": 6.0, "task_success": 3.0}
+    sums |= {f"sacrebleu_{kind}_{n}": float(5 - n) for kind in ("match", "total") for n in range(1, 5)}
+    sums |= {"sacrebleu_response_length": 4.0, "sacrebleu_reference_length": 4.0}
+    assert TASK_METRICS["combined"].value(sums) == (75 + 37.5) / 2 + 100
+
+
+def test_all_that_the_table_of_offers_says() -> None:
+    goal = {
+        **WANTS_NORTH,
+        "taxi": {"reqt": ["phone"]},
+        "train": {"info": {"day": "monday"}, "reqt": ["id", "trainid", "leave"]},
+    }
+    turns = [("NAME at POST , ADDRESS", NORTH, []), ("TRAINID NAME", NORTH, [])]
+    rows = offers_table(pair_of(goal, turns, [["hotel", "bus"], ["train", "taxi"]])).to_numpy().tolist()
+    assert rows == [
+        ["d", "hotel", 2, 2, True, "", "ADDRESS POST", ""],
+        ["d", "taxi", 0, 0, True, "PHONE", "TRAINID", "PHONE"],
+        # Its state was never filled: nothing is offered, though both trains fit.
+        ["d", "train", 0, 2, False, "TRAINID", "TRAINID", ""],
+    ]
