@@ -160,14 +160,13 @@ def pair_states(
     value, values = pd.factorize(joined("value"), sort=True)
     joint, pairs = pd.factorize(domain * max(len(slots), 1) + slot)
     domain_of, slot_of = np.divmod(pairs, max(len(slots), 1))
-    n_values = max(len(values), 1)
-    keys = (row * max(len(pairs), 1) + joint) * n_values + value
+    n_pairs, n_values = max(len(pairs), 1), max(len(values), 1)
 
     def side(rows: slice) -> Triples:
-        key = distinct(keys[rows][here[rows]])
-        slot_key, value = np.divmod(key, n_values)
-        turn, slot = np.divmod(slot_key, max(len(pairs), 1))
-        return Triples(turn, slot, value, key)
+        key = (row[rows] * n_pairs + joint[rows]) * n_values + value[rows]
+        key = distinct(key[here[rows]])
+        slot_key = key // n_values
+        return Triples(slot_key // n_pairs, slot_key % n_pairs, key % n_values, key)
 
     ids = turns["dialogue_id"].to_numpy()[order]
     return StatePair(
