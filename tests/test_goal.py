@@ -92,24 +92,6 @@ def test_scores_equal_scikit_learn(dialogues):
 
 
 @relaxed
-@given(BOTH_SIDES)
-def test_tables_score_as_lists_do(dialogues):
-    rows = []
-    for i, sides in enumerate(dialogues):
-        # A table has as many responses as references: the shorter side is filled up with nothing.
-        sides = [side + [[]] * (3 - len(side)) for side in sides]
-        rows += [(f"d{i}", t, " ".join(g), " ".join(r)) for t, (r, g) in enumerate(zip(*sides, strict=True))]
-    sums = goal_counts(TextPair(*zip(*rows, strict=True))).sum()
-    responses, references = (
-        [[" ".join(u) for u in side] for side in c] for c in zip(*dialogues, strict=True)
-    )
-    for average in AVERAGES:
-        suffix = "" if average == "micro" else f"_{average}"
-        found = {s: GOAL_METRICS[f"goal_{s}{suffix}"].value(sums) for s in SCORES}
-        assert found == pytest.approx(goal_scores(responses, references, average), rel=1e-12)
-
-
-@relaxed
 @given(BOTH_SIDES, st.integers(0, 5))
 def test_values_of_arrays_of_sums_are_the_single_values(dialogues, seed):
     rows = [(f"d{i}", 0, join(g), join(r)) for i, (r, g) in enumerate(dialogues)]

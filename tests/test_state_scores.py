@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 
 import dialogeval as de
 from dialogeval.exceptions import UnknownNameError, UsageError
-from dialogeval.metrics.states import STATE_METRICS, pair_states, score_lists
+from dialogeval.metrics.changes import CHANGE_METRICS, count_changes
+from dialogeval.metrics.states import (
+    DSTC9_METRICS,
+    FUZZY_METRICS,
+    SLOT_METRICS,
+    STATE_METRICS,
+    count_fuzzy,
+    pair_states,
+    pair_states_from_lists,
+    score_lists,
+)
 
 SYSTEMS = ("ubar", "augpt", "damd", "pptod")
 triples = st.tuples(st.sampled_from("ab"), st.sampled_from(["area", "name", "día"]), st.sampled_from("xyz"))
@@ -131,6 +141,40 @@ def test_worked_by_hand() -> None:
         "slot_recall": 4 / 6,
         "slot_f1_micro": pytest.approx(8 / 13),
     }
+
+
+AREA, STARS = ("hotel", "area", "north"), ("hotel", "stars", "4")
+FAMILIES = (STATE_METRICS, SLOT_METRICS, CHANGE_METRICS, FUZZY_METRICS, DSTC9_METRICS)
+
+
+def test_values_of_many_resamples_are_the_single_values() -> None:
+    # Resamples without a right change, without a gold triple, without anything, and an ordinary one.
+    cases = [([{AREA}], [{STARS}]), ([{AREA}], [set()]), ([set()], [set()]), ([{AREA, STARS}], [{AREA}])]
+    pairs = [pair_states_from_lists(*case, n_slots=4) for case in cases]
+    for metric in (m for family in FAMILIES for m in family.values()):
+        rows = pd.DataFrame([metric.counts(pair).sum() for pair in pairs]).astype(float)
+        single = [float(metric.value(row)) for row in rows.to_dict("records")]
+        assert metric.value({c: rows[c].to_numpy() for c in rows}).tolist() == pytest.approx(single), metric
+
+
+def test_a_slot_with_several_values_counts_once_where_slots_are_counted() -> None:
+    south, west = ("hotel", "area", "south"), ("hotel", "area", "west")
+    gold = [{AREA, south}, {AREA, south}, {AREA}]
+    pred = [{AREA, south}, {west, ("hotel", "area", "east")}, {south, AREA, west}]
+    pair = pair_states_from_lists(pred, gold, n_slots=9)
+    fuzzy = count_fuzzy(pair)[["fuzzy_tp", "fuzzy_fp", "fuzzy_fn", "fuzzy_exact"]].to_numpy().tolist()
+    assert fuzzy == [[1, 0, 0, 1], [0, 1, 1, 0], [1, 0, 0, 1]]  # any matching value will do
+    # TRADE counts triples: two missed, and what is wrong stands in a missed slot; then two wrong ones.
+    assert score_lists(SLOT_METRICS["slot_accuracy"], pred, gold, n_slots=9) == pytest.approx(
+        (9 + 7 + 7) / 27
+    )
+    # (1 − 0 − 2) / 1 in the second and third turn.
+    assert score_lists(SLOT_METRICS["relative_slot_accuracy"], pred, gold) == pytest.approx((1 - 1 - 1) / 3)
+    # One slot at most is wrong.
+    assert score_lists(DSTC9_METRICS["slot_accuracy"], pred, gold, n_slots=9) == pytest.approx(25 / 27)
+    assert score_lists(SLOT_METRICS["average_goal_accuracy"], pred, gold) == pytest.approx(2 / 3)
+    # Of several values the last one in the alphabet is the slot's: south = south, west ≠ south, west ≠ north.
+    assert count_changes(pair).to_numpy().tolist() == [[1, 0, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0]]
 
 
 def test_no_turns_and_empty_states() -> None:
