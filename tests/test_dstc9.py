@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,13 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dialogeval as de
-from dialogeval.corpora import crosswoz
 from dialogeval.exceptions import CoverageError, PredictionError, UsageError
 from dialogeval.files import read_bytes
 from dialogeval.pairing import GOLDS
-from dialogeval.predictions.cells import Cell, build
 from dialogeval.protocols import PROTOCOLS
-from dialogeval.tables import Corpus, Predictions, table
+from dialogeval.tables import table
 
 OFFICIAL = {
     "joint accuracy": "joint_goal_accuracy",
@@ -60,7 +60,7 @@ def test_official_scorer(
     assert dict(again.table["value"]) == official(expected["gold_against_itself"])
 
 
-def submission_of(gold: Corpus, protocol: str) -> Predictions:
+def submission_of(gold: de.Corpus, protocol: str) -> de.Predictions:
     """A DSTC9 submission of the gold itself: every slot of every turn, the empty ones too."""
     states = GOLDS[PROTOCOLS[protocol].gold](gold).states
     where = ["dialogue_id", "turn"]
@@ -86,9 +86,7 @@ def test_names_changed_by_the_correction(real_data: Path, real_cases: Path) -> N
     assert len(listed | corrected) == expected["name_slots_changed_by_correction"]
 
 
-def test_the_table_of_one_corpus_never_applies_to_the_other(
-    real_data: Path, real_cases: Path, tmp_path: Path
-) -> None:
+def test_the_table_of_one_corpus_never_applies_to_the_other(real_data: Path, real_cases: Path) -> None:
     """未提及 means empty in MultiWOZ-zh only; in CrossWOZ-en it is a value, right nowhere and filled."""
     expected = json.loads((real_cases / "dstc9/expected.json").read_text())["crosswoz_en_test"]
     raw = json.loads(read_bytes(real_data / "crosswoz_en/test.json.zip"))
@@ -101,14 +99,12 @@ def test_the_table_of_one_corpus_never_applies_to_the_other(
         assert slow.dstc9(golds[version], submission) == pytest.approx(official(expected[block]), abs=1e-12)
     draw = Random(9)
     spots = [s for turns in submission.values() for state in turns for s in state.values()]
+    odd = ["未提及", "未 提及 ", "是的", "Free Admission", "None"]
     for slots in draw.sample(spots, 900):
-        slots[draw.choice(sorted(slots))] = draw.choice(
-            ["未提及", "未 提及 ", "是的", "Free Admission", "None"]
-        )
-    (tmp_path / "sprinkled.json").write_text(json.dumps(submission), encoding="utf-8")
-    gold = de.load_corpus("crosswoz_en", home=real_data)
+        slots[draw.choice(sorted(slots))] = draw.choice(odd)
+    gold, sprinkled = de.load_corpus("crosswoz_en", home=real_data), submit(submission)
     for protocol, version in (("dstc9", "official"), ("dstc9-corrected", "corrected")):
-        scores = de.score(gold, tmp_path / "sprinkled.json", protocol, resamples=0)
+        scores = de.score(gold, sprinkled, protocol, resamples=0)
         wanted = slow.dstc9(golds[version], submission)
         assert dict(scores.table["value"]) == pytest.approx(wanted, abs=1e-12)
 
@@ -131,13 +127,19 @@ def hotel(name: str = "", price: str = "", results: tuple[str, ...] = ()) -> dic
     return {"Hotel": {"name": name, "price": price, "selectedResults": list(results)}}
 
 
-def read(raw: dict[str, Any]) -> Corpus:
-    return crosswoz.read(raw, name="crosswoz_en", split="test", language="en")
+def through_a_file(load: Callable[[Path], Any], name: str, content: dict[str, Any]) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.write_text(json.dumps(content), encoding="utf-8")
+        return load(path)
 
 
-def submit(states: dict[str, list]) -> Predictions:
-    cells = [Cell(i, t, state=s) for i, turns in states.items() for t, s in enumerate(turns)]
-    return build(cells, "sub.json", name="sub", format="dstc9")
+def read(raw: dict[str, Any]) -> de.Corpus:
+    return through_a_file(de.load_corpus, "crosswoz_en.json", raw)
+
+
+def submit(states: dict[str, list]) -> de.Predictions:
+    return through_a_file(de.load_predictions, "sub.json", states)
 
 
 #: By hand. Turn 0: price stated, two inns found. Turn 1: nothing new. Turn 2: another price, one inn
@@ -244,6 +246,6 @@ def test_incomplete_submission(spoil: Any, place: str) -> None:
 
 
 def test_golds_that_a_corpus_lacks() -> None:
-    bare = Corpus("toy", turns=table("turns", [("d", 0, "hi", "ho", 0)]))
+    bare = de.Corpus("toy", turns=table("turns", [("d", 0, "hi", "ho", 0)]))
     with pytest.raises(UsageError):
         de.score(bare, bare, "dstc9", resamples=0)

@@ -15,13 +15,7 @@ from test_bleu import SYSTEMS, close, read_pair, relaxed
 
 from dialogeval.exceptions import PredictionError, UnknownNameError, UsageError
 from dialogeval.metrics import TextPair
-from dialogeval.metrics.goals import (
-    AVERAGES,
-    GOAL_METRICS,
-    goal_counts,
-    goal_labels,
-    goal_scores,
-)
+from dialogeval.metrics.goals import AVERAGES, GOAL_METRICS, goal_counts, goal_labels, goal_scores
 from dialogeval.placeholders import canonical_names, canonicalize_placeholders, fold_case
 
 WORDS = ["NAME", "NAME,", "(AREA)", "PHONE's", "RENAMED", "name", "TRAINID", "ID", "a", "", "é", "位于POST。"]
