@@ -3,18 +3,25 @@
 A metric turns gold and predictions into one row of additive counts per turn or dialogue, and a
 score is a function of the sums of those counts. A breakdown is then a group-by, a confidence
 interval a matrix product, and a partial result of a cluster run a partial sum.
+
+What a metric counts is a pair: gold and prediction of the same turns, as texts (`TextPair`) or as sorted,
+integer-coded triples of states (`StatePair`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from dialogeval.exceptions import UsageError, show
+
+Ints = np.ndarray
+States = Sequence[Iterable[tuple[str, str, str]]]
 #: Sums of count columns: floats for one score, equally long arrays for many resamples at once.
 Sums = Mapping[str, Any]
 
@@ -126,3 +133,192 @@ class TextPair:
             [pd.Series(self.dialogue_id, dtype="str"), np.asarray(self.turn, dtype="int64")],
             names=["dialogue_id", "turn"],
         )
+
+
+@dataclass(frozen=True)
+class Triples:
+    """One side's states: distinct triples sorted by turn."""
+
+    turn: Ints
+    slot: Ints
+    value: Ints
+    key: Ints
+
+    def take(self, keep: Ints) -> Triples:
+        """Return the triples where ``keep`` is true."""
+        return Triples(self.turn[keep], self.slot[keep], self.value[keep], self.key[keep])
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What the schema-guided scorer knows beside two states of each turn."""
+
+    services: Ints
+    free: pd.DataFrame
+    alternatives: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class StatePair:
+    """Gold and predicted states of n turns, sorted by dialogue and turn."""
+
+    index: pd.MultiIndex
+    dialogue: Ints
+    gold: Triples
+    pred: Triples
+    slots: pd.DataFrame
+    values: Any
+    n_slots: Ints
+    schema: Schema | None = None
+
+    def __len__(self) -> int:
+        return len(self.dialogue)
+
+    @property
+    def width(self) -> int:
+        """Number of slots, 1 at the least."""
+        return max(len(self.slots), 1)
+
+    @property
+    def stride(self) -> int:
+        """Distance between the keys of one (slot, value) in neighbouring turns."""
+        return self.width * max(len(self.values), 1)
+
+    @cached_property
+    def gold_in_pred(self) -> Ints:
+        """For each gold triple, whether it was predicted."""
+        return contains(self.pred.key, self.gold.key)
+
+    @cached_property
+    def pred_in_gold(self) -> Ints:
+        """For each predicted triple, whether it is gold."""
+        return contains(self.gold.key, self.pred.key)
+
+    @cached_property
+    def first(self) -> Ints:
+        """For each turn, whether it is the first one of its dialogue."""
+        return starts(self.dialogue)
+
+    def slot_key(self, triples: Triples) -> Ints:
+        """Return (turn, slot) of each triple as one number, increasing."""
+        return triples.turn * self.width + triples.slot
+
+    def per_turn(self, triples: Triples, mask: Ints | None = None) -> Ints:
+        """Count triples by turn; shape (n,)."""
+        return np.bincount(triples.turn if mask is None else triples.turn[mask], minlength=len(self))
+
+    def slots_per_turn(self, slot_keys: Ints) -> Ints:
+        """Count distinct (turn, slot) keys by turn; shape (n,)."""
+        return np.bincount(slot_keys // self.width, minlength=len(self))
+
+    def counts(self, **columns: Any) -> pd.DataFrame:
+        """Return columns of counts, or one number for all turns, as a table by turn."""
+        return pd.DataFrame(columns, index=self.index)
+
+    def table(self, side: Triples) -> pd.DataFrame:
+        """Return one side as a tidy table: dialogue_id, turn, domain, slot, value, as they were compared."""
+        table = self.index[side.turn].to_frame(index=False)
+        slots = self.slots.take(side.slot)
+        return table.assign(
+            domain=slots["domain"].to_numpy(), slot=slots["slot"].to_numpy(), value=self.values[side.value]
+        )
+
+
+def starts(groups: Ints) -> Ints:
+    """Tell for each entry whether it differs from the one before."""
+    return np.r_[True, groups[1:] != groups[:-1]][: len(groups)]
+
+
+def distinct(keys: Ints) -> Ints:
+    """Sort integers and drop repetitions; far faster than `numpy.unique`, as most keys come in order."""
+    if (keys[1:] > keys[:-1]).all():
+        return keys
+    keys = np.sort(keys)
+    return keys[starts(keys)]
+
+
+def find(sorted_keys: Ints, keys: Ints) -> tuple[Ints, Ints]:
+    """Return for each key its place among sorted, distinct keys, and whether it is there at all."""
+    if not len(sorted_keys):
+        return np.zeros(len(keys), "int64"), np.zeros(len(keys), bool)
+    spot = np.searchsorted(sorted_keys, keys)
+    spot[spot == len(sorted_keys)] = 0
+    return spot, sorted_keys[spot] == keys
+
+
+def contains(sorted_keys: Ints, keys: Ints) -> Ints:
+    """Tell for each key whether it is among sorted, distinct keys."""
+    return find(sorted_keys, keys)[1]
+
+
+def pair_states(
+    turns: pd.DataFrame,
+    gold: pd.DataFrame,
+    pred: pd.DataFrame,
+    n_slots: int | Ints = 0,
+    schema: Schema | None = None,
+) -> StatePair:
+    """Code two tables of states for scoring."""
+
+    def joined(column: str, *more: pd.DataFrame) -> pd.Series:
+        return pd.concat([frame[column] for frame in (*more, gold, pred)], ignore_index=True)
+
+    n, m = len(turns), len(turns) + len(gold)
+    dialogue = pd.factorize(joined("dialogue_id", turns), sort=True)[0]
+    number = joined("turn", turns).to_numpy("int64")
+    places = dialogue * (number.max(initial=0) + 1) + number
+    order = np.argsort(places[:n])
+    row, here = find(places[:n][order], places[n:])
+    domain, domains = pd.factorize(joined("domain"))
+    slot, slots = pd.factorize(joined("slot"))
+    # Sorted, so that no score depends on the order of rows: of a slot's several values GCA takes the last.
+    value, values = pd.factorize(joined("value"), sort=True)
+    joint, pairs = pd.factorize(domain * max(len(slots), 1) + slot)
+    domain_of, slot_of = np.divmod(pairs, max(len(slots), 1))
+    n_pairs, n_values = max(len(pairs), 1), max(len(values), 1)
+
+    def side(rows: slice) -> Triples:
+        key = (row[rows] * n_pairs + joint[rows]) * n_values + value[rows]
+        key = distinct(key[here[rows]])
+        slot_key = key // n_values
+        return Triples(slot_key // n_pairs, slot_key % n_pairs, key % n_values, key)
+
+    ids = turns["dialogue_id"].to_numpy()[order]
+    return StatePair(
+        index=pd.MultiIndex.from_arrays([ids, number[:n][order]], names=["dialogue_id", "turn"]),
+        dialogue=dialogue[:n][order],
+        gold=side(slice(0, m - n)),
+        pred=side(slice(m - n, None)),
+        slots=pd.DataFrame({"domain": domains[domain_of], "slot": slots[slot_of]}),
+        values=np.asarray(values, dtype=object),
+        n_slots=np.broadcast_to(np.asarray(n_slots, dtype="int64"), (n,))[order],
+        schema=replace(schema, services=schema.services[order]) if schema else None,
+    )
+
+
+def pair_states_from_lists(
+    predictions: States, golds: States, dialogue_ids: Sequence[str] | None = None, n_slots: int = 0
+) -> StatePair:
+    """Code plain lists of sets of triples for scoring."""
+    ids = list(dialogue_ids) if dialogue_ids is not None else [""] * len(golds)
+    if not len(predictions) == len(golds) == len(ids):
+        got = f"{len(predictions)} predictions, {len(golds)} golds, {len(ids)} dialogue ids"
+        raise UsageError("", expected="one prediction and one gold state a turn", got=got)
+    turns = pd.DataFrame({"dialogue_id": pd.Series(ids, dtype="str")})
+    turns["turn"] = turns.groupby("dialogue_id").cumcount()
+    gold, pred = _frame(golds, turns, "gold"), _frame(predictions, turns, "prediction")
+    return pair_states(turns, gold, pred, n_slots)
+
+
+def _frame(states: States, turns: pd.DataFrame, what: str) -> pd.DataFrame:
+    rows: list[tuple[str, str, str]] = []
+    lengths = []
+    for position, state in enumerate(states):
+        for triple in state if isinstance(state, Iterable) else (state,):
+            if not isinstance(triple, (tuple, list)) or [*map(type, triple)] != [str, str, str]:
+                expected = "a set of (domain, slot, value), three strings"
+                raise UsageError(f"{what} {position}", expected=expected, got=show(triple))
+            rows.append(triple)
+        lengths.append(len(rows))
+    table = pd.DataFrame(rows, columns=["domain", "slot", "value"], dtype="str")
+    return table.join(turns.take(np.repeat(turns.index, np.diff(lengths, prepend=0))).reset_index(drop=True))

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dialogeval.metrics import Metric, Sums, by_key, ratio, share
-from dialogeval.metrics.triples import Ints, StatePair, Triples, contains, starts
+from dialogeval.metrics import Ints, Metric, StatePair, Sums, Triples, by_key, contains, ratio, share, starts
 
 DEY, _AKSU = "Dey et al. 2022, arXiv:2204.03375", "Aksu & Chen 2024, arXiv:2403.11123"
 #: Values of λ of flexible goal accuracy that are reported; the metric's default is 0.5.

@@ -16,20 +16,24 @@ import numpy as np
 import pandas as pd
 
 from dialogeval.exceptions import UnknownNameError
-from dialogeval.metrics import Metric, Sums, by_key, ratio, share
-from dialogeval.metrics.changes import CHANGE_METRICS, DEY, count_changes, judge_turns, new_triples
-from dialogeval.metrics.triples import (
+from dialogeval.metrics import (
     Ints,
+    Metric,
     Schema,
     StatePair,
     States,
+    Sums,
     Triples,
+    by_key,
     contains,
     distinct,
     find,
     pair_states,
     pair_states_from_lists,
+    ratio,
+    share,
 )
+from dialogeval.metrics.changes import CHANGE_METRICS, DEY, count_changes, judge_turns, new_triples
 from dialogeval.mwzeval import alike
 
 #: Names of the family that other modules take from here.
