@@ -1,4 +1,4 @@
-"""Golden values: what the sample systems score, and what readers and alignments make of the sample data."""
+"""Golden values: what the sample systems score, what readers and alignments make of the data, what reports say."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def computed() -> dict[str, pd.DataFrame]:
     return record()
 
 
-@pytest.mark.parametrize("name", ["runs", "scores", "tables"])
+@pytest.mark.parametrize("name", ["runs", "scores", "tables", "reports"])
 def test_golden(name: str, computed: dict[str, pd.DataFrame]) -> None:
-    numbers = ["value", "low", "high"] if name == "scores" else []
+    numbers = ["value", "low", "high"] if name in ("scores", "reports") else []
     recorded = pd.read_csv(HERE / f"{name}.csv", dtype=str, keep_default_na=False)
     expected, found = (
         table.assign(**{c: pd.to_numeric(table[c], errors="coerce") for c in numbers})

@@ -1,14 +1,19 @@
 """Golden values of the sample data: recorded before code moves, compared after it.
 
 `record` computes, through the public face alone, the scores of every sample system under every protocol
-that applies, the tables of every sample corpus, and what every alignment does to states. ``runs.csv``,
-``scores.csv`` and ``tables.csv`` come out; `make golden` writes them again.
+that applies, the tables of every sample corpus, what every alignment does to states, and ``metrics.json``
+of the reports. ``runs.csv``, ``scores.csv``, ``tables.csv`` and ``reports.csv`` come out; `make golden` writes
+them again.
 """
 
 from __future__ import annotations
 
+import json
+import sys
 from hashlib import sha256
 from pathlib import Path
+from subprocess import run
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 
@@ -16,6 +21,7 @@ import dialogeval as de
 
 HERE = Path(__file__).parent
 SAMPLE = HERE.parents[1] / "data" / "sample"
+REPORTS = ("state_tracking", "generation", "leaderboard", "transfer")
 CORPORA = ("crosswoz", "crosswoz_en", "multiwoz", "multiwoz_zh")
 RESAMPLES = 100
 PAIRS = (("multiwoz", "multiwoz_zh"), ("multiwoz", "crosswoz_en"), ("crosswoz", "crosswoz_en"))
@@ -86,10 +92,36 @@ def digest(table: pd.DataFrame) -> tuple[int, str]:
     return len(table), sha256("\n".join([*table.columns, *lines]).encode()).hexdigest()[:12]
 
 
+def reports() -> pd.DataFrame:
+    """One row a score in each report's ``metrics.json``, run on the sample data with the notebook's settings."""
+    rows = []
+    with TemporaryDirectory() as folder:
+        for report in REPORTS:
+            command = [sys.executable, "-m", "dialogeval", "report", report, "--out", f"{folder}/{report}"]
+            run(command, check=True, capture_output=True)
+            (file,) = Path(folder, report).rglob("metrics.json")
+            rows += [{"report": report} | row for row in scored(json.loads(file.read_text("utf-8")))]
+    return pd.DataFrame(rows)
+
+
+def scored(node: object, place: str = "") -> list[dict[str, object]]:
+    """The values and intervals anywhere in nested JSON, and of pairs of systems the corrected p."""
+    rows: list[dict[str, object]] = []
+    for name, below in node.items() if isinstance(node, dict) else ():
+        if name == "metrics":
+            rows += [{"place": place, "metric": key} | row for key, row in below.items()]
+        elif name == "pairs":
+            p = [pair["p_holm"] for pair in below if pair["p_holm"] is not None]
+            rows.append({"place": place, "metric": f"p of {len(p)} pairs", "value": sum(p)})
+        else:
+            rows += scored(below, f"{place}/{name}")
+    return rows
+
+
 def record() -> dict[str, pd.DataFrame]:
     """Everything that is recorded, by the name of its file."""
     runs, values = scores()
-    return {"runs": runs, "scores": values, "tables": tables()}
+    return {"runs": runs, "scores": values, "tables": tables(), "reports": reports()}
 
 
 if __name__ == "__main__":
