@@ -101,7 +101,7 @@ def definitions(
     if not predictions:
         raise UsageError("no predictions", expected="at least one system", got="none")
     gold = as_corpus(gold)
-    columns: dict[Any, dict[str, float]] = {}
+    columns: dict[Any, dict[str, Any]] = {}
     signatures: dict[str, dict[str, str]] = {label: {} for label in rows}
     heard: dict[str, list[str]] = {}
     turns: list[pd.DataFrame] = []
@@ -125,7 +125,7 @@ def definitions(
             signatures[label][name] = scores.metric_signature(metric)
             for part in ("value", "low", "high") if resamples else ("value",):
                 column = columns.setdefault((name, part) if resamples else name, {})
-                column[label] = scores.table.loc[metric, part]
+                column[label] = scores.table.at[metric, part]
         said += [text for kind in ("any", "state", "per-turn") for text in corpus.cautions.get(kind, ())]
         for note in said:
             heard.setdefault(note, []).append(name)
@@ -192,20 +192,20 @@ def rankings(table: pd.DataFrame) -> pd.DataFrame:
     JGA      b > a    False
     fuzzy    a > b     True   a/b
     """
-    if table.columns.nlevels > 1:
-        attrs, table = table.attrs, table.xs("value", axis=1, level=1)
-        table.attrs = attrs
     sign = -1 if table.attrs.get("better") == "lower" else 1
+    if table.columns.nlevels > 1:
+        table = table.loc[:, (slice(None), "value")].droplevel(1, axis=1)
     rows = {}
     first: dict[tuple[str, str], float] = {}
     # Equal means equal but for rounding in sums.
-    for label, values in (sign * table).round(12).iterrows():
-        present = values.dropna().sort_values(ascending=False, kind="stable")
-        tied = [" = ".join(map(str, names)) for names in present.index.groupby(present).values()]
-        couples = combinations([name for name in table if name in present], 2)
-        order = {(a, b): np.sign(present[a] - present[b]) for a, b in couples}
+    for label, values in (sign * table).round(12).to_dict("index").items():
+        present = {str(name): value for name, value in values.items() if not np.isnan(value)}
+        levels = sorted(set(present.values()), reverse=True)
+        places = [" = ".join(n for n, value in present.items() if value == level) for level in levels]
+        order = {(a, b): np.sign(present[a] - present[b]) for a, b in combinations(present, 2)}
         first = first or order
         moved = [f"{a}/{b}" for (a, b), sense in order.items() if first.get((a, b), sense) != sense]
-        rows[label] = {"ranking": " > ".join(tied[::-1]), "differs": bool(moved), "moved": ", ".join(moved)}
-    columns = ["ranking", "differs", "moved"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(table.index.name)
+        rows[label] = {"ranking": " > ".join(places), "differs": bool(moved), "moved": ", ".join(moved)}
+    ranked = pd.DataFrame.from_dict(rows, orient="index", columns=["ranking", "differs", "moved"])
+    ranked.index.name = table.index.name
+    return ranked
