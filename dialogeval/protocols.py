@@ -113,7 +113,8 @@ class Protocol:
     def __post_init__(self) -> None:
         for field, known in _CHOICES.items():
             if getattr(self, field) not in known:
-                raise UnknownNameError(f"{field} of a protocol", getattr(self, field), known)
+                kind = {"gold": "gold version", "missing": "missing policy"}.get(field, field)
+                raise UnknownNameError(kind, getattr(self, field), known)
         for field in ("metrics", "steps", "text_steps"):
             if isinstance(given := getattr(self, field), str):
                 expected = f"a tuple, such as ({given!r},)"
