@@ -1,16 +1,17 @@
 """One system, N definitions: the same predictions under every protocol and normalisation policy.
 
 In: a corpus and the predictions of one or several systems. Out: a table of one score, a row a
-definition and a column a system, and the ranking of the systems under each. Strings are coded once
-for each system; a policy then maps codes, so that another definition costs a few milliseconds.
+definition and a column a system, and the ranking of the systems under each.
 """
 
 from __future__ import annotations
 
+import csv
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
 from itertools import combinations
 from typing import Any
 
@@ -19,58 +20,19 @@ import pandas as pd
 
 from dialogeval.corpora.load import as_corpus
 from dialogeval.exceptions import DialogevalError, UnknownNameError, UsageError
-from dialogeval.metrics import Metric
-from dialogeval.metrics.states import FUZZY_METRICS, StatePair, Triples, distinct, pair_states
-from dialogeval.normalize import normalize_slot, normalize_values, own_steps
-from dialogeval.pairing import GOLDS, Coverage, lay_out, match_turns, ontology_size, state_pair
+from dialogeval.metrics.states import FUZZY_METRICS
+from dialogeval.pairing import lay_out, match_turns
 from dialogeval.predictions.load import as_loaded
-from dialogeval.protocols import PROTOCOLS, Protocol, find_protocol, metric_table, signature
-from dialogeval.scoring import SEED
-from dialogeval.stats import bootstrap, dialogue_sums, percentile_interval
+from dialogeval.protocols import PROTOCOLS, Protocol, find_protocol, metric_table
+from dialogeval.scoring import SEED, score
 from dialogeval.tables import Corpus, Predictions
 
 #: Beside the steps of `dialogeval.normalize`, a policy may end in this one: values match when their
 #: partial ratio is above 95.
 FUZZY = "values:fuzzy"
-#: What may not stand in the name of a protocol.
-_NO_NAME = re.compile(r"[^A-Za-z0-9.+_-]+")
-_SPELLING = (
-    "case:lower",
-    "space:collapse",
-    "time:hhmm",
-    "article:drop",
-    "punctuation:drop",
-    "spelling:unify",
-)
-_PLAIN = ("slots:multiwoz22", "case:lower", "space:collapse")
-_ALL = (*_SPELLING, "none:drop", "dontcare:drop", "slots:multiwoz22")
-
-#: Policies by name: each step alone, then steps together. They are put on top of ``lin2021``.
-POLICIES: dict[str, tuple[str, ...]] = {
-    **{
-        step: (step,)
-        for step in (
-            *("case:lower", "space:collapse", "space:remove", "none:drop", "dontcare:unify", "dontcare:drop"),
-            *("time:hhmm", "article:drop", "spelling:unify", "punctuation:drop", "slots:multiwoz22", FUZZY),
-        )
-    },
-    "case, space": ("case:lower", "space:collapse"),
-    "case, space, none": ("case:lower", "space:collapse", "none:drop"),
-    "case, space, none, dontcare": ("case:lower", "space:collapse", "none:drop", "dontcare:drop"),
-    "slots, case, space": _PLAIN,
-    "slots, case, space, none": (*_PLAIN, "none:drop"),
-    "slots, case, space, none, dontcare": (*_PLAIN, "none:drop", "dontcare:drop"),
-    "all spelling": _SPELLING,
-    "all steps": _ALL,
-    "all steps, fuzzy": (*_ALL, FUZZY),
-}
-
-
-@dataclass(frozen=True)
-class _Row:
-    label: str
-    protocol: Protocol
-    metric: Metric
+with (files(__package__) / "data" / "policies.csv").open(encoding="utf-8") as _file:
+    #: Steps by the name of the policy, each alone, then together. They are put on top of ``lin2021``.
+    POLICIES = {row["policy"]: tuple(row["steps"].split()) for row in csv.DictReader(_file)}
 
 
 def definitions(
@@ -133,43 +95,79 @@ def definitions(
     known = {key: m for key, m in metric_table().items() if m.task == "state"}
     if metric not in known:
         raise UnknownNameError("score of states", metric, known)
-    rows, notes = _rows(protocols, POLICIES if policies is None else policies, known[metric])
+    rows, notes = _rows(protocols, POLICIES if policies is None else policies, metric)
     if not isinstance(predictions, Mapping):
         predictions = {(found := as_loaded(predictions)).name: found}
     if not predictions:
         raise UsageError("no predictions", expected="at least one system", got="none")
     gold = as_corpus(gold)
-    columns: dict[Any, dict[str, float]] = {}
-    signatures: dict[str, dict[str, str]] = {row.label: {} for row in rows}
-    scored: dict[str, pd.DataFrame] = {}
+    columns: dict[Any, dict[str, Any]] = {}
+    signatures: dict[str, dict[str, str]] = {label: {} for label in rows}
     heard: dict[str, list[str]] = {}
+    turns: list[pd.DataFrame] = []
     for name, system in ((n, as_loaded(p)) for n, p in predictions.items()):
         corpus = gold or system.gold
         if corpus is None:
             raise UsageError("no gold to score against", file=system.path or name, mend="name a corpus")
         corpus = lay_out(corpus)
-        values, said, first = _column(corpus, system, rows, missing, resamples, seed, signatures, name)
+        rules = dict.fromkeys(missing or p.missing for p in rows.values())
+        covers = [match_turns(corpus, system, rule) for rule in rules]
+        turns += [cover.turns[["dialogue_id", "turn"]] for cover in covers[:1]]
+        said = [warning for cover in covers for warning in cover.warnings]
+        for label, protocol in rows.items():
+            try:
+                scores = score(corpus, system, protocol, missing=missing, resamples=resamples, seed=seed)
+            except DialogevalError as error:
+                if system.states is None:
+                    raise
+                said.append(f"{label} does not apply: {error.said}")
+                continue
+            signatures[label][name] = scores.metric_signature(metric)
+            for part in ("value", "low", "high") if resamples else ("value",):
+                column = columns.setdefault((name, part) if resamples else name, {})
+                column[label] = scores.table.at[metric, part]
         said += [text for kind in ("any", "state", "per-turn") for text in corpus.cautions.get(kind, ())]
         for note in said:
             heard.setdefault(note, []).append(name)
-        scored[name] = first
-        for part in ("value", "low", "high") if resamples else ("value",):
-            columns[(name, part) if resamples else name] = {row: v[part] for row, v in values.items()}
-    table = pd.DataFrame(columns, index=[row.label for row in rows]).dropna(how="all")
-    table.index.name = "definition"
+    table = pd.DataFrame(columns, index=list(rows)).dropna(how="all").rename_axis("definition")
     table.columns.names = ["system", None] if resamples else ["system"]
     # What holds for all systems is said once.
     notes += [n if len(who) == len(predictions) else f"{', '.join(who)}: {n}" for n, who in heard.items()]
-    turns = list(scored.values())
     if any(not turns[0].equals(other) for other in turns[1:]):
         notes.append("the systems were not scored on the same turns, so that their ranking may be unfair")
     table.attrs = {
         "metric": metric,
         "better": known[metric].better,
-        "signatures": {row: signatures[row] for row in table.index},
+        "signatures": {label: signatures[label] for label in table.index},
         "notes": notes,
     }
     return table
+
+
+def _rows(
+    protocols: Sequence[str | Protocol] | None, policies: Mapping[str, Sequence[str]], metric: str
+) -> tuple[dict[str, Protocol], list[str]]:
+    """List the definitions by label, and note those that do not have the metric."""
+    rows: list[tuple[str, Protocol]] = []
+    notes = []
+    for protocol in map(find_protocol, PROTOCOLS if protocols is None else protocols):
+        if metric in [m.key for m in protocol.resolve_metrics() if m.task == "state"]:
+            rows.append((protocol.label, protocol.only([metric])))
+        elif "state" in protocol.tasks or protocols is not None:
+            notes.append(f"{protocol.label} has no {metric}")
+    for name, steps in policies.items():
+        title = f"lin2021 + {name}"
+        if FUZZY in steps and metric not in FUZZY_METRICS:
+            notes.append(f"{title} does not apply: {metric} is not defined for fuzzy values")
+            continue
+        plain = tuple(step for step in steps if step != FUZZY)
+        used = FUZZY_METRICS[metric] if FUZZY in steps else metric
+        label = "lin2021+" + re.sub(r"[^A-Za-z0-9.+_-]+", "-", name)
+        rows.append((title, replace(PROTOCOLS["lin2021"], name=label, steps=plain, metrics=(used,))))
+    named = dict(rows)
+    if len(named) < len(rows):
+        raise UsageError("two definitions have one name", mend="give each its own name")
+    return named, notes
 
 
 def rankings(table: pd.DataFrame) -> pd.DataFrame:
@@ -194,150 +192,20 @@ def rankings(table: pd.DataFrame) -> pd.DataFrame:
     JGA      b > a    False
     fuzzy    a > b     True   a/b
     """
-    if table.columns.nlevels > 1:
-        attrs = table.attrs
-        table = table[[c for c in table.columns if c[1] == "value"]].droplevel(1, axis=1)
-        table.attrs = attrs
     sign = -1 if table.attrs.get("better") == "lower" else 1
-    rows: dict[Any, dict[str, Any]] = {}
+    if table.columns.nlevels > 1:
+        table = table.loc[:, (slice(None), "value")].droplevel(1, axis=1)
+    rows = {}
     first: dict[tuple[str, str], float] = {}
-    for label, values in (sign * table).iterrows():
-        present = values.dropna()
-        # Equal means equal but for rounding in sums.
-        order = {
-            (a, b): float(np.sign(np.round(present[a] - present[b], 12)))
-            for a, b in combinations(present.index, 2)
-        }
+    # Equal means equal but for rounding in sums.
+    for label, values in (sign * table).round(12).to_dict("index").items():
+        present = {str(name): value for name, value in values.items() if not np.isnan(value)}
+        levels = sorted(set(present.values()), reverse=True)
+        places = [" = ".join(n for n, value in present.items() if value == level) for level in levels]
+        order = {(a, b): np.sign(present[a] - present[b]) for a, b in combinations(present, 2)}
         first = first or order
         moved = [f"{a}/{b}" for (a, b), sense in order.items() if first.get((a, b), sense) != sense]
-        rows[label] = {"ranking": _ranking(present), "differs": bool(moved), "moved": ", ".join(moved)}
-    out = pd.DataFrame.from_dict(rows, orient="index", columns=["ranking", "differs", "moved"])
-    out.index.name = table.index.name
-    return out
-
-
-def _ranking(values: pd.Series) -> str:
-    text = ""
-    last = None
-    for name, value in values.sort_values(ascending=False, kind="stable").items():
-        text += (" = " if np.isclose(value, last, rtol=0, atol=1e-12) else " > ") if last is not None else ""
-        text += str(name)
-        last = value
-    return text
-
-
-def _rows(
-    protocols: Sequence[str | Protocol] | None, policies: Mapping[str, Sequence[str]], metric: Metric
-) -> tuple[list[_Row], list[str]]:
-    """List the definitions, and note those that do not have the metric."""
-    rows, notes = [], []
-    chosen = PROTOCOLS if protocols is None else protocols
-    for protocol in map(find_protocol, chosen):
-        own = [m for m in protocol.resolve_metrics() if m.task == "state"]
-        here = next((m for m in own if m.key == metric.key), None)
-        if here is not None:
-            rows.append(_Row(protocol.label, protocol, here))
-        elif own or protocols is not None:
-            notes.append(f"{protocol.label} has no {metric.key}")
-    for name, steps in policies.items():
-        plain = tuple(s for s in steps if s != FUZZY)
-        fuzzy = len(plain) < len(steps)
-        if fuzzy and metric.key not in FUZZY_METRICS:
-            notes.append(f"lin2021 + {name} does not apply: {metric.key} is not defined for fuzzy values")
-            continue
-        here = FUZZY_METRICS[metric.key] if fuzzy else metric
-        title = f"lin2021 + {name}"
-        mine = replace(
-            PROTOCOLS["lin2021"], name="lin2021+" + _NO_NAME.sub("-", name), steps=plain, metrics=(here,)
-        )
-        rows.append(_Row(title, mine, here))
-    labels = [row.label for row in rows]
-    if len(set(labels)) < len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise UsageError(f"two definitions are called {twice}", mend="give each its own name")
-    return rows, notes
-
-
-def _column(
-    corpus: Corpus,
-    system: Predictions,
-    rows: Iterable[_Row],
-    missing: str | None,
-    resamples: int,
-    seed: int,
-    signatures: dict[str, dict[str, str]],
-    name: str,
-) -> tuple[dict[str, dict[str, float]], list[str], pd.DataFrame]:
-    """Score one system under all definitions; values by row, notes, and the turns scored first."""
-    covers: dict[str, Coverage] = {}
-    coded: dict[str, StatePair] = {}
-    values: dict[str, dict[str, float]] = {}
-    notes: list[str] = []
-    drawn: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        policy = missing or row.protocol.missing
-        if policy not in covers:
-            covers[policy] = match_turns(corpus, system, policy)
-            notes += covers[policy].warnings
-        cover = covers[policy]
-        try:
-            if _is_plain(corpus, row.protocol) and system.states is not None:
-                if policy not in coded:
-                    coded[policy] = pair_states(
-                        cover.turns, corpus.states, system.states, ontology_size(corpus)
-                    )
-                pair = _normalize_pair(coded[policy], own_steps(row.protocol.steps, corpus.family))
-            else:
-                pair = state_pair(corpus, system, row.protocol, cover)[0]
-        except DialogevalError as error:
-            if system.states is None:
-                raise
-            notes.append(f"{row.label} does not apply: {error.said}")
-            continue
-        counts = row.metric.counts(pair)
-        value = float(row.metric.value(dict(counts.sum())))
-        values[row.label] = {"value": value, "low": np.nan, "high": np.nan}
-        if resamples:
-            drawn.setdefault(policy, {})[row.label] = (dialogue_sums(counts), {row.label: row.metric.value})
-        whole = signature(row.protocol, {"state": ()}, corpus, cover, policy, resamples, seed).split("|")
-        called = row.metric.label.lower().replace(" ", "_")
-        options = [f"{k}:{v}" for k, v in row.metric.options]
-        signatures[row.label][name] = "|".join([called, *options, *whole[1:]])
-    for tables in drawn.values():
-        for label, resampled in bootstrap(tables, resamples, seed).items():
-            low, high = percentile_interval(resampled)
-            values[label] |= {"low": low, "high": high}
-    return values, notes, next(iter(covers.values())).turns[["dialogue_id", "turn"]]
-
-
-def _is_plain(corpus: Corpus, protocol: Protocol) -> bool:
-    """Tell whether gold and prediction are compared value by value, all slots of them."""
-    if protocol.gold != "annotated" or protocol.compare != "all":
-        return False
-    return not len(GOLDS["annotated"](corpus).alternatives)
-
-
-def _normalize_pair(pair: StatePair, steps: tuple[str, ...]) -> StatePair:
-    """Do to codes what `normalize_states` does to tables."""
-    value, values = pd.factorize(np.array(normalize_values(pair.values, steps), dtype=object), sort=True)
-    filled = np.asarray(values != "", dtype=bool)[value] if len(values) else np.zeros(0, bool)
-    names = [
-        (d, normalize_slot(d, s, steps))
-        for d, s in zip(pair.slots["domain"], pair.slots["slot"], strict=True)
-    ]
-    codes = {named: code for code, named in enumerate(dict.fromkeys(names))}
-    slot = np.array([codes[named] for named in names], dtype="int64")
-    n_values, stride = max(len(values), 1), max(len(codes), 1) * max(len(values), 1)
-
-    def side(triples: Triples) -> Triples:
-        kept = triples.take(filled[triples.value])
-        key = distinct(kept.turn * stride + slot[kept.slot] * n_values + value[kept.value])
-        return Triples(key // stride, key % stride // n_values, key % n_values, key)
-
-    return replace(
-        pair,
-        gold=side(pair.gold),
-        pred=side(pair.pred),
-        slots=pd.DataFrame(list(codes), columns=["domain", "slot"]),
-        values=values,
-    )
+        rows[label] = {"ranking": " > ".join(places), "differs": bool(moved), "moved": ", ".join(moved)}
+    ranked = pd.DataFrame.from_dict(rows, orient="index", columns=["ranking", "differs", "moved"])
+    ranked.index.name = table.index.name
+    return ranked

@@ -1,15 +1,18 @@
-"""The signature of a result: everything that two comparable numbers must share, on one line.
+"""Protocols: named, citable bundles of normalisation, gold, metrics and edge-case rules; and the signature.
 
-In: the protocol, what was compared, and how it was resampled. Out: fields joined by bars, in the manner
-of sacreBLEU.
+In: a name, or the fields of a protocol of one's own; the built-in ones are in ``data/protocols.toml``. Out:
+`Protocol`, and the signature of a result: what two comparable numbers must share, as fields joined by
+bars, in the manner of sacreBLEU.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import pandas as pd
@@ -39,21 +42,24 @@ def metric_table() -> dict[str, Metric]:
     return {**states, **TEXT_METRICS, **GOAL_METRICS, **RICHNESS_METRICS, **TASK_METRICS}
 
 
-_NAME = re.compile(r"[\w.+-]{1,60}")
-#: Which gold states; see `dialogeval.pairing`.
-GOLD_VERSIONS = ("annotated", "dstc9", "dstc9-corrected", "bars", "mwzeval", "frames")
 #: What happens to turns of the corpus that the predictions lack.
 MISSING = ("error", "empty", "skip")
-#: Which predicted slots are looked at.
-COMPARE = ("all", "annotated-slots")
-#: Fields of a protocol that are one choice each; the tokeniser is not among them, see `Protocol.label`.
-_CHOICES = ("gold", "compare", "missing", "references")
+#: Steps for texts.
+TEXT_STEPS = ("placeholders:keep", "placeholders:canonical", "case:keep", "case:lower", "mwzeval:moses")
+#: Fields of a protocol that are one choice each, and the choices; the first is the default.
+_CHOICES = {
+    "gold": ("annotated", "dstc9", "dstc9-corrected", "bars", "mwzeval", "frames"),
+    "compare": ("all", "annotated-slots"),
+    "missing": MISSING,
+    "references": ("delexicalized", "lexical"),
+    "tokenizer": ("space", "13a", "zh", "char"),
+}
+#: Fields that define the numbers. The tokeniser is in the signature by itself.
+_RULES = ("steps", "text_steps", "gold", "compare", "missing", "references")
 #: How the title of a protocol begins that has none of its own.
 _OWN = "user-defined: "
 #: The built-in protocols by name.
 PROTOCOLS: dict[str, Protocol] = {}
-#: Steps for texts, by name and choice.
-TEXT_STEPS = {"placeholders": ("keep", "canonical"), "case": ("keep", "lower"), "mwzeval": ("moses",)}
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class Protocol:
     steps : tuple of str
         Normalisation of states, ``name:choice``, in this order; see `dialogeval.normalize`.
     text_steps : tuple of str
-        Normalisation of texts, likewise; see `TEXT_STEPS`.
+        Normalisation of texts, likewise, of `TEXT_STEPS`.
     gold : {"annotated", "dstc9", "dstc9-corrected", "bars", "mwzeval", "frames"}
         Which gold states; see `dialogeval.pairing`.
     compare : {"all", "annotated-slots"}
@@ -105,55 +111,42 @@ class Protocol:
     source: str = ""
 
     def __post_init__(self) -> None:
-        for what, choice, known in (
-            ("gold version", self.gold, GOLD_VERSIONS),
-            ("choice of compared slots", self.compare, COMPARE),
-            ("missing policy", self.missing, MISSING),
-            ("references", self.references, ("delexicalized", "lexical")),
-            ("tokenizer", self.tokenizer, ("space", "13a", "zh", "char")),
-        ):
-            if choice not in known:
-                raise UnknownNameError(what, choice, known)
+        for field, known in _CHOICES.items():
+            if getattr(self, field) not in known:
+                kind = {"gold": "gold version", "missing": "missing policy"}.get(field, field)
+                raise UnknownNameError(kind, getattr(self, field), known)
         for field in ("metrics", "steps", "text_steps"):
-            if isinstance(getattr(self, field), str):
-                expected = f"a tuple, such as ({getattr(self, field)!r},)"
-                raise UsageError(
-                    f"{field} of protocol {self.name}", expected=expected, got=show(getattr(self, field))
-                )
-        if not _NAME.fullmatch(self.name):
+            if isinstance(given := getattr(self, field), str):
+                expected = f"a tuple, such as ({given!r},)"
+                raise UsageError(f"{field} of protocol {self.name}", expected=expected, got=show(given))
+        if not re.fullmatch(r"[\w.+-]{1,60}", self.name):
             raise UsageError(
                 "name of a protocol", expected="letters, digits and . + - _", got=show(self.name)
             )
-        check_steps(self.steps)
-        check_text_steps(self.text_steps)
         if not self.metrics:
             raise UsageError(f"protocol {self.name} has no metrics", mend="name at least one")
-        self._describe()
+        check_steps(self.steps)
+        check_text_steps(self.text_steps)
+        # A protocol made from another one must not claim that one's title and source.
+        if self.label.startswith("user/"):
+            others = {known.title for known in PROTOCOLS.values()}
+            if self.title in {"", *others} or self.title.startswith(_OWN):
+                object.__setattr__(self, "title", _OWN + ", ".join(self._said()))
+            if self.source and self.source in {known.source for known in PROTOCOLS.values()}:
+                object.__setattr__(self, "source", f"after {self.source}")
 
-    def _describe(self) -> None:
-        """Let a protocol that is made from another one not claim that one's title and source."""
-        if not self.label.startswith("user/"):
-            return
-        for known in PROTOCOLS.values():
-            if self.title == known.title:
-                object.__setattr__(self, "title", "")
-            if known.source and self.source == known.source:
-                object.__setattr__(self, "source", f"after {known.source}")
-        # What was computed of the protocol that this one is made from is computed anew.
-        if not self.title or self.title.startswith(_OWN):
-            rules = [*self.steps, *self.text_steps] or ["no normalisation"]
-            rules += [f"{f}:{c}" for f in _CHOICES if (c := getattr(self, f)) != getattr(Protocol, f)]
-            object.__setattr__(self, "title", f"{_OWN}{', '.join(rules)}")
+    def _said(self) -> list[str]:
+        chosen = [f"{f}:{getattr(self, f)}" for f in _RULES[2:] if getattr(self, f) != _CHOICES[f][0]]
+        return [*([*self.steps, *self.text_steps] or ["no normalisation"]), *chosen]
 
     @property
     def label(self) -> str:
         """Name for the signature; one that is not built in says so."""
-        # The tokeniser stands in the signature by itself, and fewer scores are defined as all of them
-        # are, so choosing these is no protocol of one's own.
         known = PROTOCOLS.get(self.name)
+        # Fewer scores are defined as all of them are.
         if known is None or not all(metric in known.metrics for metric in self.metrics):
             return f"user/{self.name}"
-        same = all(getattr(self, f) == getattr(known, f) for f in ("steps", "text_steps", *_CHOICES))
+        same = all(getattr(self, field) == getattr(known, field) for field in _RULES)
         return self.name if same else f"user/{self.name}"
 
     @property
@@ -165,159 +158,61 @@ class Protocol:
         """Return the protocol restricted to some of its scores; each is defined as before."""
         if isinstance(keys, str):
             raise UsageError("metrics", expected=f"a list, such as [{keys!r}]", got=show(keys))
-        wanted = set(keys)
-        own = {m.key: given for m, given in zip(self.resolve_metrics(), self.metrics, strict=True)}
-        for key in sorted(wanted - own.keys()):
+        own = dict(zip((m.key for m in self.resolve_metrics()), self.metrics, strict=True))
+        wanted = dict.fromkeys(keys)
+        for key in wanted.keys() - own.keys():
             raise UnknownNameError(f"metric of protocol {self.name}", key, own)
         return replace(self, metrics=tuple(given for key, given in own.items() if key in wanted))
 
     def resolve_metrics(self) -> tuple[Metric, ...]:
         """Return the metrics themselves."""
-        found = []
+        known = metric_table()
         for metric in self.metrics:
-            if isinstance(metric, str):
-                if metric not in metric_table():
-                    raise UnknownNameError("metric", metric, metric_table())
-                metric = metric_table()[metric]
-            if not isinstance(metric, Metric):
+            if isinstance(metric, str) and metric not in known:
+                raise UnknownNameError("metric", metric, known)
+            if not isinstance(metric, (str, Metric)):
                 mend = "make it one: Metric(key, label, counts, value, source=…)"
                 raise UsageError("metric", expected="a key or a Metric", got=show(metric), mend=mend)
-            found.append(metric)
-        return tuple(found)
+        return tuple(known[m] if isinstance(m, str) else m for m in self.metrics)
 
 
 def check_text_steps(steps: Iterable[str]) -> None:
     """Refuse a step for texts that does not exist."""
     for step in steps:
-        name, _, choice = step.partition(":")
-        if name not in TEXT_STEPS:
-            raise UnknownNameError("text step", name, TEXT_STEPS)
-        if choice not in TEXT_STEPS[name]:
-            raise UnknownNameError(f"choice of step {name}", choice, TEXT_STEPS[name])
+        if step not in TEXT_STEPS:
+            raise UnknownNameError("text step", step, TEXT_STEPS)
 
 
-_MICRO = ("slot_precision", "slot_recall", "slot_f1_micro")
-_FAMILY = (*STATE_METRICS, *SLOT_METRICS, *CHANGE_METRICS)
-_BLEU = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "bleu_4_sentence")
-_DISTINCT = ("distinct_1", "distinct_2", "distinct_utterances")
-_GOAL = ("goal_precision", "goal_recall", "goal_f1")
-_DELEX = ("placeholders:canonical", "case:lower")
-_DSTC9: dict[str, Any] = {
-    "metrics": tuple(DSTC9_METRICS.values()),
-    "steps": ("case:lower", "map:dstc9", "space:remove"),
-    "compare": "annotated-slots",
-}
-_MWZEVAL_STEPS = ("slots:mwzeval", "values:mwzeval")
-_MWZEVAL: dict[str, Any] = {
-    "metrics": (*LEADERBOARD, *RICHNESS_METRICS, *FUZZY_METRICS.values()),
-    "text_steps": ("mwzeval:moses",),
-    "gold": "mwzeval",
-    "tokenizer": "13a",
-    "missing": "skip",
-    "source": "Nekvinda & Dušek 2021 (MultiWOZ_Evaluation), arXiv:2106.05555",
+#: What stands for all scores of a family in ``protocols.toml``: keys, or scores with a count of their own.
+_FAMILIES: dict[str, Iterable[str | Metric]] = {
+    "state:*": STATE_METRICS,
+    "slot:*": SLOT_METRICS,
+    "change:*": CHANGE_METRICS,
+    "leaderboard:*": LEADERBOARD,
+    "richness:*": RICHNESS_METRICS,
+    "dstc9:*": DSTC9_METRICS.values(),
+    "fuzzy:*": FUZZY_METRICS.values(),
+    "frames:*": FRAME_METRICS.values(),
 }
 
-PROTOCOLS.update(
-    (p.name, p)
-    for p in (
-        Protocol(
-            "lin2021",
-            ("joint_goal_accuracy", "slot_f1", *_MICRO),
-            title="values as they are; joint goal accuracy and the card's slot F1",
-            source="Lin & Chen 2021, arXiv:2101.11360; evaluation card crosswoz-dst-eval",
-        ),
-        Protocol(
-            "dstc9",
-            gold="dstc9",
-            title="the official scorer of the DSTC9 track on cross-lingual state tracking",
-            source="Gunasekara et al. 2020, arXiv:2011.06486",
-            **_DSTC9,
-        ),
-        Protocol(
-            "dstc9-corrected",
-            gold="dstc9-corrected",
-            title="the same scorer on the organisers' later gold for names of CrossWOZ",
-            source="DSTC9 track 2 organisers; used beside the official gold by Lin & Chen 2021",
-            **_DSTC9,
-        ),
-        Protocol(
-            "trade",
-            _FAMILY,
-            steps=("case:lower", "none:drop"),
-            title="lower-cased, none dropped, dontcare kept; the whole family of scores",
-            source="Wu et al. 2019 (TRADE), arXiv:1905.08743, and the papers of each score",
-        ),
-        Protocol(
-            "convlab",
-            ("joint_goal_accuracy", *_MICRO),
-            steps=("case:lower", "space:remove"),
-            title="white space removed and lower-cased; micro F1 over triples",
-            source="ConvLab-3 (Zhu et al. 2022), arXiv:2211.17148",
-        ),
-        Protocol(
-            "convlab-filtered",
-            ("joint_goal_accuracy", *_MICRO),
-            steps=("case:lower", "space:remove"),
-            gold="bars",
-            compare="annotated-slots",
-            title="ConvLab-3's scorer of unified files: the slots that gold lists, any part of a|b matched by any",
-            source="ConvLab-3 (Zhu et al. 2022), arXiv:2211.17148",
-        ),
-        Protocol(
-            "sgd",
-            tuple(FRAME_METRICS.values()),
-            gold="frames",
-            compare="annotated-slots",
-            title="the schema-guided track: each service of a turn on its own slots, free text by a fuzzy score",
-            source="Rastogi et al. 2020 (DSTC8 track 4), arXiv:2002.01359",
-        ),
-        Protocol(
-            "mwzeval",
-            steps=_MWZEVAL_STEPS,
-            title="the MultiWOZ leaderboard: BLEU, Inform, Success, richness, and states with fuzzy values",
-            **_MWZEVAL,
-        ),
-        Protocol(
-            "mwzeval-aliases",
-            steps=("slots:multiwoz22", *_MWZEVAL_STEPS),
-            title="the same for systems whose slot names differ from the corpus's, such as day for bookday",
-            **_MWZEVAL,
-        ),
-        Protocol(
-            "lai2019",
-            (*_BLEU, *_DISTINCT, *_GOAL),
-            text_steps=_DELEX,
-            title="corpus BLEU-1..4, diversity and goal focus on delexicalised text (MultiWOZ)",
-            source="Lai et al. 2019, arXiv:1909.09220",
-        ),
-        Protocol(
-            "lexical",
-            (*_BLEU, "sacrebleu", *_DISTINCT),
-            text_steps=("case:lower",),
-            references="lexical",
-            tokenizer="13a",
-            title="responses with real values, as language models write them, against the utterances themselves",
-            source="Papineni et al. 2002; Post 2018 (sacreBLEU), arXiv:1804.08771",
-        ),
-        Protocol(
-            "lai2019-card",
-            ("bleu_4_card", "distinct_1", "distinct_2_per_token", "distinct_utterances", *_GOAL),
-            text_steps=_DELEX,
-            title="the evaluation card's recipe to the letter: sentence BLEU, bigrams per token",
-            source="evaluation card multiwoz-dialogue-eval, after Lai et al. 2019",
-        ),
-    )
-)
+
+def _built_in() -> dict[str, Protocol]:
+    """Read the built-in protocols."""
+    text = (files(__package__) / "data" / "protocols.toml").read_text(encoding="utf-8")
+    found = {}
+    for name, given in tomllib.loads(text).items():
+        fields: dict[str, Any] = {field: tuple(v) if isinstance(v, list) else v for field, v in given.items()}
+        metrics = [m for key in fields.pop("metrics") for m in _FAMILIES.get(key, [key])]
+        found[name] = Protocol(name, tuple(metrics), **fields)
+    return found
 
 
 def find_protocol(protocol: str | Protocol) -> Protocol:
     """Return a protocol by name; a protocol is returned as it is."""
     if isinstance(protocol, Protocol):
         return protocol
-    if not isinstance(protocol, str):
-        raise UsageError("protocol", expected="a name or a Protocol", got=show(protocol))
-    if protocol not in PROTOCOLS:
-        raise UnknownNameError("protocol", protocol, PROTOCOLS)
+    if str(protocol) not in PROTOCOLS:
+        raise UnknownNameError("protocol", str(protocol), PROTOCOLS)
     return PROTOCOLS[protocol]
 
 
@@ -339,35 +234,29 @@ def protocols_table(protocols: Iterable[Protocol] | None = None) -> pd.DataFrame
     >>> protocols_table().loc["lin2021", "task"]
     'state'
     """
-    chosen = list(PROTOCOLS.values()) if protocols is None else list(protocols)
-    rows = {
-        p.name: {
+    rows = [
+        {
+            "protocol": p.name,
             "task": " and ".join(p.tasks),
             "title": p.title,
-            "metrics": ", ".join(m.key if isinstance(m, Metric) else m for m in p.metrics),
+            "metrics": ", ".join(m if isinstance(m, str) else m.key for m in p.metrics),
             "steps": ", ".join([*p.steps, *p.text_steps]) or "none",
-            "gold": p.gold,
-            "compare": p.compare,
-            "missing": p.missing,
-            "source": p.source,
+            **{field: getattr(p, field) for field in ("gold", "compare", "missing", "source")},
         }
-        for p in chosen
-    }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("protocol")
+        for p in (PROTOCOLS.values() if protocols is None else protocols)
+    ]
+    return pd.DataFrame(rows).set_index("protocol")
 
 
 def with_steps(protocol: str | Protocol, steps: str | Iterable[str]) -> Protocol:
     """Return a protocol with more steps for states, after its own."""
     found = find_protocol(protocol)
     given = steps.split() if isinstance(steps, str) else steps
-    more = tuple(dict.fromkeys(step for step in given if step not in found.steps))
-    if not more:
-        return found
-    changed = replace(found, steps=(*found.steps, *more))
-    if "state" not in found.tasks:
+    changed = replace(found, steps=tuple(dict.fromkeys([*found.steps, *given])))
+    if changed.steps != found.steps and "state" not in found.tasks:
         mend = "leave the steps (--steps) out, or choose a protocol for states, such as lin2021"
         raise UsageError(f"protocol {found.name} scores no states, which steps normalise", mend=mend)
-    return changed
+    return changed if changed.steps != found.steps else found
 
 
 def chosen_protocol(
@@ -390,20 +279,19 @@ def chosen_protocol(
     return replace(found, tokenizer=tokenizer), why
 
 
-def _default(gold: Corpus, predictions: Predictions) -> tuple[Protocol, list[str]]:
-    kinds = [kind for kind in ("states", "responses") if getattr(predictions, kind) is not None]
+def _default(gold: Corpus, predictions: Predictions) -> tuple[str, list[str]]:
+    names = {"states": "lin2021", "responses": "lai2019"}
+    kinds = [kind for kind in names if getattr(predictions, kind) is not None]
     if not kinds:
         raise UsageError("the predictions hold neither states nor responses")
-    names = {"states": "lin2021", "responses": "lai2019"}
-    if len(kinds) == 1:
-        return PROTOCOLS[names[kinds[0]]], []
-    where, first, other = "elsewhere than on CrossWOZ", "responses", "states"
-    if gold.family == "crosswoz":
-        where, first, other = "on CrossWOZ", "states", "responses"
-    return PROTOCOLS[names[first]], [
-        f"protocol {names[first]} was chosen because {predictions.name} holds both states and responses, and "
-        f"{where} {first} come first: to score the {other}, name a protocol such as {names[other]} (--protocol)"
-    ]
+    where = "on CrossWOZ" if gold.family == "crosswoz" else "elsewhere than on CrossWOZ"
+    kinds.sort(reverse=gold.family == "crosswoz")
+    why = (
+        f"protocol {names[kinds[0]]} was chosen because {predictions.name} holds both states and responses, and "
+        f"{where} {kinds[0]} come first: to score the "
+        f"{kinds[-1]}, name a protocol such as {names[kinds[-1]]} (--protocol)"
+    )
+    return names[kinds[0]], [why] if len(kinds) > 1 else []
 
 
 def compared(pairs: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -412,9 +300,6 @@ def compared(pairs: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
         task: (f"states:{pair.source}", f"db:{pair.database.version}") if task == "task" else ()
         for task, pair in pairs.items()
     }
-
-
-_NAMES = {"state": "jga", "text": "bleu", "task": "inform"}
 
 
 def signature(
@@ -429,7 +314,8 @@ def signature(
     changes: tuple[str, ...] = (),
 ) -> str:
     """Name everything that two comparable numbers must share."""
-    parts = ["+".join(_NAMES[task] for task in tasks), f"proto:{protocol.label}"]
+    names = {"state": "jga", "text": "bleu", "task": "inform"}
+    parts = ["+".join(names[task] for task in tasks), f"proto:{protocol.label}"]
     parts += [f"align:{alignment}"] if alignment else []
     if "state" in tasks:
         parts += [f"{k}:{v}" for k, v in describe_steps(protocol.steps).items()]
@@ -437,14 +323,15 @@ def signature(
         parts += [f"compare:{protocol.compare}"] if protocol.compare != "all" else []
     if "text" in tasks:
         parts += [step.replace("placeholders", "delex") for step in protocol.text_steps]
-        parts += [f"tok:{protocol.tokenizer}"]
-        parts += [f"refs:{'as-given' if gold.family == 'pairs' else protocol.references}"]
+        refs = "as-given" if gold.family == "pairs" else protocol.references
+        parts += [f"tok:{protocol.tokenizer}", f"refs:{refs}"]
     parts += changes if tasks.keys() & {"text", "task"} else ()
     parts += tasks.get("task", ())
-    if "per-turn" in gold.cautions and tasks.keys() & {"state", "task"}:
-        parts.append("gold:per-turn")
+    parts += ["gold:per-turn"] if "per-turn" in gold.cautions and tasks.keys() & {"state", "task"} else []
     parts += [f"gold:{gold.id}", f"n:{coverage.turns_scored}"]
-    if coverage.turns_scored < coverage.turns_in_corpus or not coverage.turns["predicted"].all():
-        parts.append(f"missing:{missing}")
-    parts += [f"boot:{resamples}/{seed}" if resamples else "boot:none", f"v:{__version__}"]
-    return "|".join(parts)
+    whole = coverage.turns_scored == coverage.turns_in_corpus and coverage.turns["predicted"].all()
+    parts += [] if whole else [f"missing:{missing}"]
+    return "|".join([*parts, f"boot:{resamples}/{seed}" if resamples else "boot:none", f"v:{__version__}"])
+
+
+PROTOCOLS.update(_built_in())

@@ -405,7 +405,7 @@ def _check_inputs(notebook: Path, values: Mapping[str, Any]) -> None:
             _check_gold(values, home)
         return
     if predictions and takes_all(notebook):
-        from dialogeval.comparison import find_systems
+        from dialogeval.leaderboard import find_systems
 
         find_systems(predictions, home)
     elif predictions:

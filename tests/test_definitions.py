@@ -183,7 +183,7 @@ def test_coverage() -> None:
         ({"metric": "bleu_4"}, UnknownNameError, "unknown score of states 'bleu_4'"),
         ({"protocols": ["lin2012"]}, UnknownNameError, "unknown protocol 'lin2012'"),
         ({"policies": {"x": ["case:upper"]}}, UnknownNameError, "unknown choice of step case 'upper'"),
-        ({"protocols": ["lin2021", "lin2021"]}, UsageError, "two definitions are called lin2021"),
+        ({"protocols": ["lin2021", "lin2021"]}, UsageError, "two definitions have one name"),
         ({"predictions": {}}, UsageError, "no predictions: expected at least one system"),
         ({"gold": None}, UsageError, "no gold to score against"),
         ({"missing": "drop"}, UnknownNameError, "unknown missing policy 'drop'"),

@@ -195,7 +195,7 @@ def test_active_domains_that_no_goal_has_are_named() -> None:
             lambda: replace(de.PROTOCOLS["trade"], metrics="slot_f1"),
             "metrics of protocol trade: expected a tuple",
         ),
-        (lambda: de.score(TOY, TOY, {"name": "x"}), "protocol: expected a name or a Protocol, got an object"),
+        (lambda: de.score(TOY, TOY, {"name": "x"}), "unknown protocol"),
     ],
 )
 def test_protocols_of_the_wrong_kind(call: object, message: str) -> None:

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pandas as pd
 
-from dialogeval.comparison import leaderboard
 from dialogeval.delex import delexicalize
 from dialogeval.exceptions import UsageError
+from dialogeval.leaderboard import published
 from dialogeval.tables import Corpus, Predictions
 from lessons.example_systems import gather_systems
 
@@ -60,7 +60,7 @@ def example_generators(
         home,
         "responses",
         _SIMULATED,
-        leaderboard().index,
+        published().index,
         lambda gold: (next_response(gold), gold_responses(gold)),
     )
 

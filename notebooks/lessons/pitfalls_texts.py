@@ -202,7 +202,7 @@ def random_inform(scores: Scores, seeds: int) -> pd.Series:
     Examples
     --------
     >>> from dialogeval import load_corpus, load_predictions
-    >>> from dialogeval.comparison import task_scores
+    >>> from dialogeval.leaderboard import task_scores
     >>> mine = load_predictions("sample/predictions/multiwoz/generator_template.json.gz")
     >>> drawn = random_inform(task_scores(load_corpus("sample/multiwoz"), mine)[0], 2)
     >>> drawn.index.tolist()

@@ -11,8 +11,8 @@ from math import sqrt
 import numpy as np
 import pandas as pd
 
-from dialogeval.comparison import leaderboard
 from dialogeval.exceptions import UsageError
+from dialogeval.leaderboard import published
 from dialogeval.stats import draw_counts
 from lessons.uncertainty import NORMAL
 
@@ -39,7 +39,7 @@ def published_intervals(column: str = "success", dialogues: int = 1000) -> pd.Da
     >>> published_intervals().round(1).loc["pptod"].tolist()
     [72.7, 69.9, 75.5]
     """
-    value = leaderboard()[column].sort_values(ascending=False, kind="stable")
+    value = published()[column].sort_values(ascending=False, kind="stable")
     error = NORMAL * np.sqrt(value * (100 - value) / dialogues)
     return pd.DataFrame({"value": value, "low": value - error, "high": value + error})
 
