@@ -11,6 +11,7 @@ from test_notebooks import check_run, run
 
 import dialogeval as de
 from dialogeval import plots
+from dialogeval.analysis.errors import kind_table
 from dialogeval.plots import results as figures
 from dialogeval.report import run_report
 from dialogeval.tables import table
@@ -53,14 +54,14 @@ def perfect():
 
 
 def test_kinds_by_hand(by_hand):
-    kinds = figures.kind_table(by_hand)
+    kinds = kind_table(by_hand)
     assert kinds.loc["missed"].tolist() == [4, 1, 3, 1, 4, 2, 50]
     assert kinds.loc["wrong value"].tolist() == [2, 1, 1, 1, 2, 0, 0]
     assert list(kinds.index[:2]) == ["missed", "wrong value"] and kinds["errors"].sum() == 6
 
 
 def test_kinds_add_up_and_gains_are_those_of_a_repaired_tracker(scores):
-    kinds, errors = figures.kind_table(scores), de.errors(scores)
+    kinds, errors = kind_table(scores), de.errors(scores)
     assert set(kinds.index) == set(de.error_kinds().index)
     assert kinds["errors"].sum() == len(errors)
     assert (kinds["made"] + kinds["carried"]).equals(kinds["errors"])

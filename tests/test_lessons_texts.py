@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
 from math import exp
 from pathlib import Path
 
@@ -19,9 +18,7 @@ from test_notebooks import check_run, outputs, read, run, words_of
 
 import dialogeval as de
 from dialogeval import comparison as leaderboard
-from dialogeval.analysis import breakdowns as groups
-from dialogeval.analysis.breakdowns import turn_table
-from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.exceptions import UsageError
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 SCORES, PITFALLS, REPORT = "03_generation_scores", "06_pitfalls_of_generation", "report_generation"
@@ -50,69 +47,6 @@ def scores(corpus, systems):
 @pytest.fixture(scope="module")
 def task(corpus, systems):
     return leaderboard.task_scores(corpus, systems["generator_template"])[0]
-
-
-# Groups of responses, and what was missed ------------------------------------------------------
-
-
-def test_groups_are_the_corpus_bleu_of_their_turns(scores):
-    table = turn_table(scores)
-    by = groups.response_groups(scores, "length")
-    part = table[table["response_length"].between(6, 10)]
-    expected = 100 * corpus_bleu(
-        [[t.split()] for t in part["reference"]], [t.split() for t in part["response"]]
-    )
-    assert by.loc["6–10", "turns"] == len(part)
-    assert by.loc["6–10", "bleu_4"] == pytest.approx(expected)
-    assert by.loc["all", "bleu_4"] == pytest.approx(scores["bleu_4"])
-    assert by["turns"].iloc[:-1].sum() == by.loc["all", "turns"]
-
-
-def test_groups_by_turn_domain_and_act_count_turns(corpus, scores):
-    turns = groups.response_groups(scores, "turn")
-    assert turns.loc["0", "turns"] == len(corpus.dialogues)
-    own = corpus.acts[corpus.acts["speaker"] == "system"]
-    for by in ("domain", "act"):
-        counted = own.groupby(own[by].str.lower()).apply(
-            lambda d: len(d[["dialogue_id", "turn"]].drop_duplicates())
-        )
-        found = groups.response_groups(scores, by)["turns"].drop(["all", "none"], errors="ignore")
-        assert found.to_dict() == counted.to_dict()
-    with pytest.raises(UnknownNameError, match="grouping"):
-        groups.response_groups(scores, "colour")
-
-
-def test_groups_without_acts(corpus, systems):
-    bare = replace(corpus, acts=corpus.acts.iloc[:0])
-    scored = de.score(bare, systems["generator_bland"], "lai2019", resamples=0)
-    with pytest.raises(UsageError, match="no dialogue acts"):
-        groups.response_groups(scored, "act")
-    assert groups.missed(scored)["missed_words"].str.len().max() > 0
-
-
-def test_missed_against_sets(corpus, scores):
-    rows = groups.missed(scores)
-    for row in rows.sample(60, random_state=1).itertuples():
-        names = [
-            {w for w in text.split() if re.fullmatch("[A-Z]{2,}", w)}
-            for text in (row.reference, row.response)
-        ]
-        assert set(row.missed_placeholders.split()) == names[0] - names[1]
-        assert set(row.extra_placeholders.split()) == names[1] - names[0]
-        assert set(row.missed_requests.split()) <= names[0] - names[1]
-        wanted = row.reference.split()
-        missing = [w for w in row.missed_words.split() if w != "/"]
-        left = list(wanted)
-        for word in row.response.split():
-            if word in left:
-                left.remove(word)
-        assert sorted(missing) == sorted(left)
-    assert (rows["missed_requests"] != "").any()
-    perfect = groups.missed(
-        de.score(corpus, example_generators.gold_responses(corpus), "lai2019", resamples=0)
-    )
-    assert (perfect[["missed_words", "missed_placeholders", "extra_placeholders"]] == "").all(axis=None)
-    assert perfect["missed_4grams"].sum() == 0
 
 
 # Leaderboard ----------------------------------------------------------------------------------

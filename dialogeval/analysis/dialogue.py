@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from dialogeval.analysis.breakdowns import corpus_of, decode_errors
-from dialogeval.analysis.errors import KINDS, classify, pair_of
+from dialogeval.analysis.breakdowns import corpus_of, pair_of
+from dialogeval.analysis.errors import KINDS, classify, decode_errors
 from dialogeval.exceptions import UnknownNameError
 from dialogeval.metrics.states import StatePair, contains
 from dialogeval.scoring import Scores

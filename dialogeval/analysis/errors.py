@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dialogeval.analysis.breakdowns import decode_errors, paired_errors, plain_kinds, state_pair_of
+from dialogeval.analysis.breakdowns import pair_of
 from dialogeval.delex import NO_WORDS, find_value, plain_text
-from dialogeval.exceptions import UsageError, show
 from dialogeval.metrics import ratio
 from dialogeval.metrics.states import StatePair, Triples, contains, count_triples, new_triples
 from dialogeval.normalize import lookup, normalize_value
@@ -78,6 +77,21 @@ def error_kinds(scores: Scores | None = None) -> pd.DataFrame:
     if scores is None:
         return table
     return table.assign(errors=errors(scores)["kind"].value_counts().reindex(table.index, fill_value=0))
+
+
+def kind_table(scores: Scores) -> pd.DataFrame:
+    """Return by kind how often an error is made, carried along and counts, and what repair would gain."""
+    table, place = errors(scores), ["dialogue_id", "turn"]
+    once = table.drop_duplicates([*place, "kind"])
+    parts = {"errors": table, "made": table[table["since"] == table["turn"]]}
+    parts |= {"carried": table[table["since"] < table["turn"]]}
+    parts |= {"dialogues": once.drop_duplicates(["dialogue_id", "kind"]), "turns": once}
+    parts |= {"alone": once[~once.duplicated(place, keep=False)]}
+    kinds = error_kinds().index
+    counts = {name: rows["kind"].value_counts().reindex(kinds).fillna(0) for name, rows in parts.items()}
+    counted = pd.DataFrame(counts).astype("int64").rename_axis("kind")
+    counted["gain"] = 100 * counted["alone"] / max(len(scores.coverage.turns), 1)
+    return counted.sort_values("errors", ascending=False, kind="stable")
 
 
 def error_lives(scores: Scores) -> pd.DataFrame:
@@ -223,14 +237,6 @@ def rank_dialogues(scores: Scores) -> pd.DataFrame:
     ranked["first_wrong"] = by["turn"].min().reindex(ranked.index).astype("Int64")
     ranked["kind"] = kinds.idxmax(axis=1).reindex(ranked.index).fillna("").astype("str")
     return ranked.sort_index().sort_values(["errors", "lives"], ascending=False, kind="stable")
-
-
-def pair_of(scores: Scores) -> StatePair:
-    """Return the pair of states behind scores, which nothing else can stand for."""
-    if not isinstance(scores, Scores):
-        mend = 'make them with de.score(gold, predictions, "lin2021")'
-        raise UsageError("scores", expected="Scores", got=show(scores), mend=mend)
-    return state_pair_of(scores)
 
 
 def classify(scores: Scores, rows: np.ndarray | None = None) -> pd.DataFrame:
@@ -405,3 +411,41 @@ def _most_frequent(scores: Scores, table: pd.DataFrame, what: list[str], most: i
         shown = shown.merge(said, on=["dialogue_id", "turn"], how="left")
     shown.attrs["left_out"] = len(found) - len(shown)
     return shown
+
+
+def paired_errors(pair: StatePair) -> pd.DataFrame:
+    """Put the unmatched values of both sides side by side, slot by slot, as codes."""
+    fn = _unmatched(pair, pair.gold.take(~pair.gold_in_pred), "gold")
+    fp = _unmatched(pair, pair.pred.take(~pair.pred_in_gold), "predicted")
+    both = fn.merge(fp, on=["row", "code", "rank"], how="outer").sort_values(["row", "code", "rank"])
+    return both.fillna(-1).astype("int64").drop(columns="rank").reset_index(drop=True)
+
+
+def decode_errors(pair: StatePair, coded: pd.DataFrame) -> pd.DataFrame:
+    """Replace codes of turns, slots and values by what they stand for; no value is the empty string."""
+    values = np.append(np.asarray(pair.values, dtype=object), "")
+    row, code = coded["row"].to_numpy(), coded["code"].to_numpy()
+    columns = {
+        "dialogue_id": pair.index.get_level_values("dialogue_id").to_numpy()[row],
+        "turn": pair.index.get_level_values("turn").to_numpy()[row],
+        "domain": pair.slots["domain"].to_numpy()[code],
+        "slot": pair.slots["slot"].to_numpy()[code],
+        "gold": values[coded["gold"].to_numpy()],
+        "predicted": values[coded["predicted"].to_numpy()],
+    }
+    return pd.DataFrame(
+        {n: pd.Series(c, dtype="int64" if n == "turn" else "str") for n, c in columns.items()}
+    )
+
+
+def plain_kinds(coded: pd.DataFrame) -> np.ndarray:
+    """Tell missed, spurious and wrong values apart."""
+    return np.select([coded["predicted"] < 0, coded["gold"] < 0], ["missed", "spurious"], "wrong value")
+
+
+def _unmatched(pair: StatePair, triples: Triples, side: str) -> pd.DataFrame:
+    """Number the values of one slot and turn by the alphabet: the first of both sides are one wrong value."""
+    table = pd.DataFrame({"row": triples.turn, "code": triples.slot, side: triples.value})
+    place = np.argsort(np.argsort(pair.values))[triples.value] if len(pair.values) else triples.value
+    table = table.iloc[np.lexsort((place, triples.slot, triples.turn))]
+    return table.assign(rank=table.groupby(["row", "code"]).cumcount())
