@@ -30,20 +30,10 @@ from dialogeval.tables import Corpus
 #: `dialogeval.scoring.Scores`, which stands a floor above: `Scores.by` calls this module.
 Scores = Any
 
-#: What scores can be broken down by.
-GROUPS = {
-    "domain": "domain of the triple; for responses, of the reference's dialogue acts",
-    "slot": "domain and slot of the triple",
-    "seen_value": "whether the training corpus has the value in that slot: seen or unseen",
-    "turn": "number of the turn, from 0",
-    "domains": "number of domains of the dialogue's goal, or of its gold states where it has no goal",
-    "type": "the corpus's own type of dialogue (CrossWOZ: S, M, M+T, CM, CM+T); else single or multi domain",
-    "language": "language of the corpus",
-    "corpus": "the corpus with its split and version",
-    "system": "name of the system",
-    "act": "dialogue act of the reference; a turn with two acts counts in both",
-    "length": "tokens of the response",
-}
+#: Of triples, of turns and dialogues, and of responses; see `breakdown`.
+GROUPS = (
+    "domain", "slot", "seen_value", "turn", "domains", "type", "language", "corpus", "system", "act", "length",
+)  # fmt: skip
 ALL = "all"
 _TURN = ["dialogue_id", "turn"]
 _LENGTHS = {"0": 0, "1–5": 5, "6–10": 10, "11–15": 15, "16–20": 20, "21–30": 30, "over 30": np.inf}
@@ -63,9 +53,12 @@ def breakdown(scores: Any, by: str | pd.Series, *, training: Corpus | None = Non
     scores : Scores or sequence of Scores
         Several results of one protocol are put together: corpora in two languages, say.
     by : str or pandas.Series
-        ``domain``, ``slot``, ``seen_value`` (groups of triples), ``turn``, ``domains`` (how many),
-        ``type``, ``language``, ``corpus``, ``system`` (groups of turns and dialogues); for responses
-        also ``act``, ``length`` and ``domain``; or labels of your own, indexed by dialogue id.
+        Groups of triples: ``domain``, ``slot``, ``seen_value`` (seen or unseen in that slot of the
+        training corpus). Groups of turns and dialogues: ``turn`` (from 0), ``domains`` (how many the
+        dialogue's goal has, or its gold states), ``type`` (the corpus's own: CrossWOZ has S, M, M+T, CM,
+        CM+T; else single or multi domain), ``language``, ``corpus``, ``system``; or labels of your own,
+        indexed by dialogue id. For responses also ``length`` (tokens), and ``act`` and ``domain`` of
+        the reference's dialogue acts; a turn with two acts counts in both.
     training : Corpus, optional
         What the system was trained on, for ``seen_value``.
 
@@ -337,9 +330,7 @@ def pair_of(scores: Scores, task: str = "state") -> Any:
         mend = 'make them with de.score(gold, predictions, "lin2021")'
         raise UsageError("scores", expected="Scores", got=show(scores), mend=mend)
     if task not in scores.pairs:
-        what, name = {"state": ("states", "lin2021"), "text": ("responses", "lai2019")}.get(
-            task, (task, "mwzeval")
-        )
+        what, name = {"state": ("states", "lin2021"), "text": ("responses", "lai2019")}[task]
         mend = f"score under a protocol for {what}, such as {name}"
         raise UsageError(f"protocol {scores.protocol.name} does not score {what}", mend=mend)
     return scores.pairs[task]

@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from dialogeval.analysis.breakdowns import Scores, counts_of, pair_of
 from dialogeval.metrics.goals import goal_counts, goal_labels
 from dialogeval.metrics.states import micro_f1, precision, recall
 from dialogeval.metrics.text import bleu_counts, splitter
-from dialogeval.placeholders import canonicalize_placeholders, slot_placeholder
-from dialogeval.tables import Corpus
 
 
 def turn_table(scores: Scores) -> pd.DataFrame:
@@ -48,33 +45,13 @@ def by_label(scores: Scores) -> pd.DataFrame:
 
 
 def missed(scores: Scores) -> pd.DataFrame:
-    """Return every turn with what its response lacks of the reference: words, placeholders, requests."""
+    """Return every turn with the words and placeholders of the reference that its response lacks."""
     table, split = turn_table(scores), splitter(scores.protocol.tokenizer)
-    requested = _requested(scores.gold)
     rows = []
-    for dialogue, reference, response in table[["dialogue_id", "reference", "response"]].itertuples(
-        index=False
-    ):
+    for reference, response in zip(table["reference"], table["response"], strict=True):
         words = Counter(split(reference)) - Counter(split(response))
         wanted, said = goal_labels([reference]), goal_labels([response])
-        lacking = wanted - said
-        names = (lacking, said - wanted, lacking & requested.get(dialogue, set()))
-        rows.append((" ".join(words.elements()), *(" ".join(sorted(found)) for found in names)))
-    columns = ["missed_words", "missed_placeholders", "extra_placeholders", "missed_requests"]
+        names = [" ".join(sorted(found)) for found in (wanted - said, said - wanted)]
+        rows.append((" ".join(words.elements()), *names))
+    columns = ["missed_words", "missed_placeholders", "extra_placeholders"]
     return table.join(pd.DataFrame(rows, table.index, columns, dtype="str"))
-
-
-def _requested(corpus: Corpus | None) -> dict[str, set[str]]:
-    """Canonical names of what each dialogue's goal requests, a booking's reference number included."""
-    if corpus is None:
-        return {}
-    goals = corpus.goals[corpus.goals["kind"].isin(["request", "book"])]
-    kinds = goals[["kind", "domain", "slot"]].drop_duplicates()
-    written = [
-        slot_placeholder(domain, slot) or ""
-        for domain, slot in zip(kinds["domain"], kinds["slot"], strict=True)
-    ]
-    names = [name.strip() for name in canonicalize_placeholders(written)[0]]
-    kinds["name"] = np.where(kinds["kind"] == "book", "REFERENCE", names)
-    asked = goals.merge(kinds[kinds["name"] != ""])
-    return {str(dialogue): set(names) for dialogue, names in asked.groupby("dialogue_id")["name"]}
