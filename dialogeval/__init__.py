@@ -30,14 +30,13 @@ _HOMES = {
     "report": ["read_results"],
     "analysis.breakdowns": ["breakdown"],
     "definition_table": ["definitions", "rankings"],
-    "analysis.dialogue": ["render_dialogue"],
+    "analysis.dialogue": ["rank_dialogues", "render_dialogue"],
     "analysis.errors": [
         "confused_slots",
         "confused_values",
         "error_kinds",
         "error_lives",
         "errors",
-        "rank_dialogues",
         "reset_accuracy",
     ],
     "metrics": ["Metric"],
@@ -60,13 +59,12 @@ __all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
     from dialogeval.analysis.breakdowns import breakdown
-    from dialogeval.analysis.dialogue import render_dialogue
+    from dialogeval.analysis.dialogue import rank_dialogues, render_dialogue
     from dialogeval.analysis.errors import (
         confused_slots,
         confused_values,
         error_kinds,
         error_lives,
-        rank_dialogues,
         reset_accuracy,
     )
     from dialogeval.baselines import run_baseline

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,17 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dialogeval as de
-from dialogeval.analysis.breakdowns import (
-    add_metrics,
-    best_and_worst,
-    by_domain,
-    by_label,
-    by_slot,
-    by_turn,
-    frequent_errors,
-    state_errors,
-    turn_table,
-)
+from dialogeval.analysis.texts import by_label, missed, turn_table
 from dialogeval.exceptions import UnknownNameError, UsageError
 from dialogeval.metrics.states import count_triples
 from dialogeval.scoring import Scores
@@ -61,61 +52,23 @@ def text_scores(pairs: list[tuple[str, int, str, str]]) -> Scores:
     return de.score(corpus, system, "lai2019", resamples=0)
 
 
-@settings(max_examples=12, deadline=None)
-@given(DIALOGUES)
-def test_slots_domains_and_errors_add_up(dialogues: list) -> None:
-    scores = state_scores(dialogues)
-    whole = scores.counts[count_triples].sum()
-    errors = Counter(state_errors(scores)["kind"])
-    for part in (by_slot(scores), by_domain(scores)):
-        assert part[["tp", "fp", "fn"]].sum().tolist() == whole[["tp", "fp", "fn"]].tolist()
-        assert (part["fn"] == part["missed"] + part["wrong value"]).all()
-        assert (part["fp"] == part["spurious"] + part["wrong value"]).all()
-        assert {k: int(part[k].sum()) for k in ("missed", "spurious", "wrong value")} == {
-            k: errors[k] for k in ("missed", "spurious", "wrong value")
-        }
-    rows = [turn for dialogue in dialogues for turn in dialogue]
-    for (domain, slot), row in by_slot(scores).iterrows():
-        gold = sum(len({x for x in g if x[:2] == (domain, slot)}) for g, _ in rows)
-        right = sum(len({x for x in g & p if x[:2] == (domain, slot)}) for g, p in rows)
-        assert (row["gold"], row["tp"]) == (gold, right)
-    assert frequent_errors(scores, most=1000)["turns"].sum() == len(state_errors(scores))
+COUNTS = ["gold", "predicted", "tp", "fp", "fn"]
 
 
 @settings(max_examples=20, deadline=None)
 @given(DIALOGUES)
-def test_turns_add_up_and_equal_a_loop(dialogues: list) -> None:
+def test_slots_and_turns_equal_a_loop(dialogues: list) -> None:
     scores = state_scores(dialogues)
-    parts = by_turn(scores)
-    assert parts["turns"].sum() == scores.coverage.turns_scored
-    for turn, row in parts.iterrows():
-        here = [d[turn] for d in dialogues if len(d) > turn]
+    turns = [turn for dialogue in dialogues for turn in dialogue]
+    for (domain, slot), row in scores.by("slot").iloc[:-1].iterrows():
+        sides = [[{x for x in side if x[:2] == (domain, slot)} for side in turn] for turn in turns]
+        assert row["gold"] == sum(len(g) for g, _ in sides)
+        assert row["tp"] == sum(len(g & p) for g, p in sides)
+    for turn, row in scores.by("turn").iloc[:-1].iterrows():
+        here = [d[int(turn)] for d in dialogues if len(d) > int(turn)]
         assert row["turns"] == len(here)
         assert row["joint_goal_accuracy"] == pytest.approx(np.mean([g == p for g, p in here]))
         assert row["slot_f1"] == pytest.approx(de.slot_f1([p for _, p in here], [g for g, _ in here]))
-    weighted = (parts["joint_goal_accuracy"] * parts["turns"]).sum() / parts["turns"].sum()
-    assert weighted == pytest.approx(scores["joint_goal_accuracy"])
-
-
-def test_kinds_of_errors() -> None:
-    gold = {("hotel", "area", "a"), ("hotel", "day", "a"), ("taxi", "day", "b")}
-    pred = {("hotel", "area", "b"), ("taxi", "day", "b"), ("taxi", "area", "c")}
-    rows = state_errors(state_scores([[(gold, pred)]]))[["domain", "slot", "kind", "gold", "predicted"]]
-    assert sorted(map(tuple, rows.to_numpy())) == [
-        ("hotel", "area", "wrong value", "a", "b"),
-        ("hotel", "day", "missed", "a", ""),
-        ("taxi", "area", "spurious", "", "c"),
-    ]
-
-
-def test_frequent_errors_give_the_first_turn_and_say_what_is_left_out() -> None:
-    wrong = (set(), {("hotel", "area", "a")})
-    frequent = frequent_errors(
-        state_scores([[(set(), set()), wrong, wrong], [(set(), {("taxi", "day", "b")})]]), 1
-    )
-    row = frequent.iloc[0]
-    assert (row["turns"], row["dialogues"], row["dialogue_id"], row["turn"]) == (2, 1, "d0", 1)
-    assert frequent.attrs["left_out"] == 1
 
 
 def test_goal_labels_against_scikit_learn() -> None:
@@ -148,44 +101,6 @@ def test_turn_table_against_nltk() -> None:
     rows = turn_table(scores)
     assert rows["sentence_bleu"].tolist() == pytest.approx(expected)
     assert rows["sentence_bleu"].mean() == pytest.approx(scores["bleu_4_sentence"])
-    best, worst = best_and_worst(scores, most=1)
-    assert (best["turn"].item(), worst["turn"].item()) == (0, 1)
-
-
-def test_other_definitions_of_the_same_pair() -> None:
-    scores = text_scores([("d", 0, "a b c d e", "a b c d f"), ("e", 0, "x y", "x y")])
-    more = add_metrics(scores, ["bleu_4", "bleu_4_card", "sacrebleu"], resamples=20, seed=1)
-    card = de.sentence_bleu_mean(["a b c d f", "x y"], ["a b c d e", "x y"], smoothing="none")
-    assert more.at["bleu_4", "value"] == scores["bleu_4"]
-    assert more.at["bleu_4_card", "value"] == pytest.approx(card)
-    assert more["low"].notna().all()
-    with pytest.raises(UnknownNameError, match="bleu_5"):
-        add_metrics(scores, ["bleu_5"])
-
-
-def test_scores_of_the_other_task_are_refused() -> None:
-    states, texts = state_scores([[(set(), set())]]), text_scores([("d", 0, "a", "a")])
-    for function in (by_domain, by_slot, state_errors, frequent_errors):
-        with pytest.raises(UsageError, match="score under a protocol for states"):
-            function(texts)
-    for function in (by_label, turn_table, best_and_worst):
-        with pytest.raises(UsageError, match="score under a protocol for responses"):
-            function(states)
-
-
-def test_parts_of_a_real_system(real_data) -> None:
-    gold = de.load_corpus("multiwoz21", "test", home=real_data)
-    pred = de.load_predictions("predictions/multiwoz/ubar", home=real_data)
-    scores = de.score(gold, pred, "lin2021", resamples=0)
-    whole = scores.counts[count_triples].sum()
-    assert by_domain(scores)[["tp", "fp", "fn"]].sum().tolist() == whole[["tp", "fp", "fn"]].tolist()
-    assert by_turn(scores)["turns"].sum() == 7372
-    assert isinstance(by_slot(scores).index, pd.MultiIndex)
-
-
-# One function for every breakdown -------------------------------------------------------------------
-
-COUNTS = ["gold", "predicted", "tp", "fp", "fn"]
 
 
 @given(
@@ -237,7 +152,7 @@ def test_seen_values() -> None:
     part = scores.by("seen_value", training=training)
     assert part.loc["seen", COUNTS].tolist() == [1, 2, 1, 1, 0]
     assert part.loc["unseen", COUNTS].tolist() == [1, 0, 0, 0, 1]
-    with pytest.raises(UsageError, match="trained on"):
+    with pytest.raises(UsageError):
         scores.by("seen_value")
 
 
@@ -261,7 +176,7 @@ def test_several_corpora_in_one_table() -> None:
     together = de.breakdown(results, "slot")
     assert together[COUNTS].iloc[:-1].sum().tolist() == together[COUNTS].iloc[-1].tolist()
     other = de.score(english, english, "dstc9", resamples=0)
-    with pytest.raises(UsageError, match="one protocol"):
+    with pytest.raises(UsageError):
         de.breakdown([results[0], other], "language")
 
 
@@ -271,9 +186,9 @@ def test_groups_of_your_own() -> None:
     part = scores.by(pd.Series({"d0": "easy", "d1": "hard", "d2": "easy"}, name="level"))
     assert part["joint_goal_accuracy"].to_dict() == {"easy": 1, "hard": 0, "all": 0.5}
     assert part.index.name == "level"
-    with pytest.raises(UsageError, match="2 scored dialogues have no group"):
+    with pytest.raises(UsageError):
         scores.by(pd.Series({"d1": "hard"}))
-    with pytest.raises(UnknownNameError, match="did you mean"):
+    with pytest.raises(UnknownNameError):
         scores.by("domian")
 
 
@@ -285,12 +200,50 @@ def test_texts_have_parts_but_for_types_and_triples() -> None:
     assert part.at["all", "bleu_4"] == pytest.approx(scores["bleu_4"])
     assert part.attrs["left_out"] == ["distinct_1", "distinct_2", "distinct_utterances"]
     assert "goal_f1" in part and "goal_f1" not in scores.by("turn")
-    with pytest.raises(UsageError, match="score under a protocol for states"):
-        scores.by("slot")
-    # Responses have groups of their own.
-    for by in ("domain", "act", "length"):
-        groups = scores.by(by)
-        assert "bleu_4" in groups.columns and len(groups) > 1
+    for look in (lambda: scores.by("slot"), lambda: de.errors(scores), lambda: de.errors("scores")):
+        with pytest.raises(UsageError):
+            look()
+    with pytest.raises(UsageError):
+        de.breakdown([scores, "scores"], "turn")
+
+
+def test_groups_of_responses_are_the_corpus_bleu_of_their_turns() -> None:
+    from nltk.translate.bleu_score import corpus_bleu
+
+    gold = de.load_corpus("sample/multiwoz")
+    scores = de.score(gold, "sample/predictions/multiwoz/generator_bland.json.gz", "lai2019", resamples=0)
+    texts, part = turn_table(scores), scores.by("length")
+    own = texts[texts["response_length"].between(6, 10)]
+    expected = corpus_bleu([[t.split()] for t in own["reference"]], [t.split() for t in own["response"]])
+    assert part.loc["6–10", "turns"] == len(own)
+    assert part.loc["6–10", "bleu_4"] == pytest.approx(100 * expected)
+    names = [[set(re.findall("[A-Z]{2,}", t)) for t in own[side]] for side in ("reference", "response")]
+    found = sum(len(a & b) for a, b in zip(*names, strict=True)) / sum(map(len, names[0]))
+    assert part.loc["6–10", "placeholders_found"] == pytest.approx(100 * found)
+    acts = gold.acts[gold.acts["speaker"] == "system"]
+    for by in ("domain", "act"):
+        places = acts.assign(group=acts[by].str.lower())[["group", "dialogue_id", "turn"]].drop_duplicates()
+        counted = scores.by(by)["turns"].drop(["all", "none"], errors="ignore")
+        assert counted.to_dict() == places["group"].value_counts().to_dict()
+    bare = de.score(replace(gold, acts=gold.acts.iloc[:0]), de.as_predictions(gold), "lai2019", resamples=0)
+    with pytest.raises(UsageError):
+        bare.by("act")
+
+
+def test_what_responses_miss() -> None:
+    goals = table(
+        "goals", [("d", "hotel", "request", "phone", ""), ("d", "hotel", "request", "postcode", "")]
+    )
+    corpus = Corpus(
+        "toy", turns=table("turns", [("d", 0, "", "call [hotel_phone] or call NAME now", 0)]), goals=goals
+    )
+    system = Predictions(
+        "s",
+        turns=corpus.turns[["dialogue_id", "turn"]],
+        responses=table("responses", [("d", 0, "call [hotel_address] now")]),
+    )
+    row = missed(de.score(corpus, system, "lai2019", resamples=0)).iloc[0]
+    assert row.iloc[-3:].tolist() == ["call PHONE or name", "PHONE", "ADDRESS"]
 
 
 def test_fuzzy_protocols_say_that_triples_are_counted_exactly() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import copy
 import re
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from dialogeval.exceptions import DataFileError
 
 ROOT = Path(__file__).resolve().parent.parent
 LESSONS = {path.stem: path for path in assignment.lesson_files()}
-WRONG = {1: "answer = 0.9", 2: "answer = 'half'", 3: "answer = set()", 4: "answer = [set(), set(), set()]"}
 
 
 def lesson(name: str):
@@ -87,61 +84,6 @@ def test_each_exercise_is_a_cell_to_answer_and_a_locked_test(name):
     student = assignment.student_version(source)
     assert [c.source for c in graded(student, "grade")] == [c.source for c in tests]
     assert all(assignment.STUB in c.source for c in graded(student, "solution"))
-
-
-def loaded(cell) -> set[str]:
-    return {n.id for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.Name)}
-
-
-def bound(cell) -> set[str]:
-    found = set()
-    for node in ast.parse(cell.source).body:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            found |= {alias.asname or alias.name for alias in node.names}
-        elif isinstance(node, ast.Assign):
-            found |= {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
-    return found
-
-
-def needed_before(notebook, cells):
-    """Return the cells of a lesson that its exercises rest on: running all of it is the business of nbval."""
-    wanted = set().union(*(loaded(cell) for cell in cells))
-    kept = []
-    for cell in reversed(
-        [c for c in notebook.cells if c.cell_type == "code" and "nbgrader" not in c.metadata]
-    ):
-        if bound(cell) & wanted:
-            wanted |= loaded(cell)
-            kept.insert(0, copy.deepcopy(cell))
-    return kept
-
-
-def test_one_lesson_in_a_kernel_right_wrong_and_missing():
-    """Run the tests of lesson 2 behind no answer, a wrong one and the right one."""
-    from nbclient import NotebookClient
-
-    notebook = instructor("02_state_tracking_scores")
-    unanswered = graded(assignment.student_version(notebook), "solution")
-    cells, expected = [], []
-    for number, (right, check) in enumerate(
-        zip(graded(notebook, "solution"), graded(notebook, "grade"), strict=True)
-    ):
-        wrong = nbformat.v4.new_code_cell(WRONG[number + 1])
-        for answer, passes in ((unanswered[number], False), (wrong, False), (right, True)):
-            cells += [copy.deepcopy(answer), copy.deepcopy(check)]
-            expected.append((len(cells) - 1, passes))
-    before = needed_before(notebook, cells)
-    cells = before + cells
-    expected = [(position + len(before), passes) for position, passes in expected]
-    for number, cell in enumerate(cells):
-        cell.id = f"t{number}"
-    run = nbformat.v4.new_notebook(cells=cells, metadata=notebook.metadata)
-    NotebookClient(
-        run, allow_errors=True, timeout=120, resources={"metadata": {"path": str(ROOT / "notebooks")}}
-    ).execute()
-    errors = {n: o.ename for n, c in enumerate(run.cells) for o in c.outputs if o.output_type == "error"}
-    assert errors == {position: "AssertionError" for position, passes in expected if not passes}
-    assert [passes for _, passes in expected].count(True) == 4
 
 
 def test_written_as_nbgrader_wants_it(tmp_path):

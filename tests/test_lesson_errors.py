@@ -1,4 +1,4 @@
-"""Lesson 8 and what the state report says of errors: figures, checks of the exercises, runs on other corpora."""
+"""Lesson 8 and what the state report says of errors: kinds and figures by hand, runs on other corpora."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 
 import pandas as pd
 import pytest
-from checks import exercises_errors as exercises
 from test_notebooks import check_run, run
 
 import dialogeval as de
 from dialogeval import plots
+from dialogeval.analysis.errors import kind_table
 from dialogeval.plots import results as figures
 from dialogeval.report import run_report
 from dialogeval.tables import table
@@ -53,14 +53,14 @@ def perfect():
 
 
 def test_kinds_by_hand(by_hand):
-    kinds = figures.kind_table(by_hand)
+    kinds = kind_table(by_hand)
     assert kinds.loc["missed"].tolist() == [4, 1, 3, 1, 4, 2, 50]
     assert kinds.loc["wrong value"].tolist() == [2, 1, 1, 1, 2, 0, 0]
     assert list(kinds.index[:2]) == ["missed", "wrong value"] and kinds["errors"].sum() == 6
 
 
 def test_kinds_add_up_and_gains_are_those_of_a_repaired_tracker(scores):
-    kinds, errors = figures.kind_table(scores), de.errors(scores)
+    kinds, errors = kind_table(scores), de.errors(scores)
     assert set(kinds.index) == set(de.error_kinds().index)
     assert kinds["errors"].sum() == len(errors)
     assert (kinds["made"] + kinds["carried"]).equals(kinds["errors"])
@@ -81,21 +81,6 @@ def test_kinds_add_up_and_gains_are_those_of_a_repaired_tracker(scores):
         assert gain * 100 == pytest.approx(kinds.loc[kind, "gain"], abs=1e-9)
 
 
-def test_bars_of_kinds_are_made_and_carried(by_hand):
-    ax = figures.error_kinds(by_hand)
-    made, carried = ax.containers
-    assert [bar.get_width() for bar in made][:2] == [1, 1]
-    assert [bar.get_width() for bar in carried][:2] == [3, 1]
-    assert {bar.get_hatch() for bar in made} != {bar.get_hatch() for bar in carried}, "told apart in grey"
-    assert "missed made in this turn 1 carried along from an earlier turn 3" in plots.alt_text(ax)
-
-
-def test_repair_gains_start_from_the_score(by_hand):
-    ax = figures.repair_gains(by_hand)
-    assert [text.get_text() for text in ax.texts][:2] == ["+50.0", "+0.0"]
-    assert "missed as it is 0.000 with this kind repaired 0.500" in plots.alt_text(ax)
-
-
 def test_starts_and_lengths_by_hand(by_hand):
     standing, made = figures.error_starts(by_hand).lines
     assert list(standing.get_ydata()) == [1, 2, 2, 1] and list(made.get_ydata()) == [1, 1, 0, 0]
@@ -106,13 +91,6 @@ def test_starts_and_lengths_by_hand(by_hand):
     assert lived == [{4: 1}, {2: 1}] and "1 of 2 errors are repaired" in plots.alt_text(ax)
 
 
-def test_reset_lines_are_those_of_the_table(scores):
-    plain, reset = figures.reset_by_turn(scores).lines
-    rows = de.reset_accuracy(scores)
-    assert list(plain.get_ydata()) == rows["joint_goal_accuracy"].tolist()
-    assert list(reset.get_ydata()) == rows["reset_goal_accuracy"].tolist()
-
-
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures_can_be_drawn_and_said_also_without_errors(name, scores, perfect):
     for result in (scores, perfect):
@@ -121,39 +99,6 @@ def test_figures_can_be_drawn_and_said_also_without_errors(name, scores, perfect
         assert result.system in plots.alt_text(ax)
     given = figures.error_kinds(scores).figure.subplots()
     assert getattr(figures, name)(scores, ax=given) is given
-
-
-# Exercises ------------------------------------------------------------------------------------
-
-
-def test_checks_name_the_slip(by_hand):
-    assert exercises.check_made(2 / 6, by_hand).right
-    assert "carried along" in exercises.check_made(4 / 6, by_hand).text
-    assert "Divide it" in exercises.check_made(2, by_hand).text
-    kinds = ["missed", "wrong value"]
-    assert exercises.check_repair(1.0, by_hand, kinds).right
-    assert "one by one" in exercises.check_repair(0.5, by_hand, kinds).text
-    assert "without any repair" in exercises.check_repair(0.0, by_hand, ["missed"]).text
-    assert exercises.check_source(("hotel", "area"), by_hand).right, "as many begin in both slots"
-    assert "0 errors begin there" in exercises.check_source(("taxi", "day"), by_hand).text
-    assert "as a pair" in exercises.check_source("area", by_hand).text
-    for check in (exercises.check_made, exercises.check_source):
-        assert "three dots" in check(..., by_hand).text
-
-
-def test_source_knows_standing_from_beginning(scores):
-    errors = de.errors(scores)
-    standing = errors.groupby(["domain", "slot"]).size().idxmax()
-    verdict = exercises.check_source(standing, scores)
-    made = errors[errors["since"] == errors["turn"]].groupby(["domain", "slot"]).size()
-    assert verdict.right == (made[standing] == made.max())
-    assert verdict.right or "*stand* there" in verdict.text
-
-
-def test_checks_of_a_perfect_tracker_raise_nothing(perfect):
-    assert exercises.check_made(0, perfect).right
-    assert exercises.check_repair(1, perfect, ["missed"]).right
-    assert "makes no errors" in exercises.check_source(("hotel", "area"), perfect).text
 
 
 # Runs -----------------------------------------------------------------------------------------

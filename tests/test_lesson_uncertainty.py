@@ -1,4 +1,4 @@
-"""Lesson 7: its simulations against theory and brute force, its checks, its figures, a run on other data."""
+"""Lesson 7: its simulations against theory and brute force, a run on other data."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from scipy.stats import norm, permutation_test, ttest_1samp
 from test_notebooks import check_run, run
 
 import dialogeval as de
-from dialogeval.exceptions import UnknownNameError, UsageError
-from dialogeval.stats import bootstrap, draw_counts, holm, p_value, percentile_interval, randomisation
+from dialogeval.exceptions import UsageError
+from dialogeval.stats import bootstrap, draw_counts, p_value, percentile_interval, randomisation
 
 LESSON, JGA = "07_how_sure_is_the_number", "joint_goal_accuracy"
 FIVE = pd.DataFrame({"right": [4, 0, 3, 6, 3], "turns": [4, 5, 6, 8, 7]}, index=list("abcde"))
@@ -71,21 +71,6 @@ def test_false_alarms_start_at_five_per_cent_grow_and_are_held_by_holm():
     assert (corrected <= 0.065).all()
 
 
-def test_effects_agree_with_the_normal_test():
-    table = simulated.effects(0.3, [(0.005, 1000), (0.1, 1000)])
-    assert table["p"].tolist() == pytest.approx([2 * norm.sf(0.005 / 0.3 * 1000**0.5), 0.0], abs=1e-9)
-    assert list(table.index) == [
-        "0.5 points, 1,000 dialogues: p = 0.598",
-        "10 points, 1,000 dialogues: p < 0.001",
-    ]
-
-
-def test_published_rates_are_those_of_the_leaderboard():
-    table = simulated.published_intervals("inform")
-    assert table.index[0] == "lava" and table["value"].is_monotonic_decreasing
-    assert table.loc["ubar", "high"] - 83.4 == pytest.approx(1.96 * np.sqrt(83.4 * 16.6 / 1000), abs=1e-3)
-
-
 # On data ------------------------------------------------------------------------------------------
 
 
@@ -97,12 +82,6 @@ def test_halves_share_out_all_dialogues():
         parts = [FIVE.loc[one], FIVE.iloc[:4].drop(one)]
         every.add(tuple(sorted(round(float(uncertainty.share(p.sum())), 9) for p in parts)))
     assert pairs == every
-
-
-def test_interval_by_dialogue_is_that_of_the_score(comparison, counts):
-    for name, scores in comparison.scores.items():
-        low, high = uncertainty.interval_by_unit(counts[name], 300, 12345).loc["by dialogue", ["low", "high"]]
-        assert (low, high) == pytest.approx(tuple(scores.table.loc[JGA, ["low", "high"]]))
 
 
 def test_exchanges_are_all_of_them_and_agree_with_scipy_and_the_library():
@@ -122,18 +101,6 @@ def test_exchanges_are_all_of_them_and_agree_with_scipy_and_the_library():
     assert p_value(drawn, values[0]) == pytest.approx(exact, abs=0.01)
     with pytest.raises(UsageError, match="dialogues"):
         uncertainty.exchanges(system(*range(17)), system(*range(17)))
-
-
-def test_overlap_of_intervals_stands_beside_the_tests(comparison):
-    table = uncertainty.overlaps(comparison, JGA)
-    assert table["difference"].abs().is_monotonic_increasing and len(table) == 6
-    for (a, b), row in table.iterrows():
-        (low_a, high_a), (low_b, high_b) = (
-            comparison.scores[n].table.loc[JGA, ["low", "high"]] for n in (a, b)
-        )
-        assert row["overlap"] == (max(low_a, low_b) <= min(high_a, high_b))
-    with pytest.raises(UnknownNameError):
-        uncertainty.overlaps(comparison, "accuracy")
 
 
 def test_detectable_difference_of_the_same_size_is_that_of_the_comparison(comparison, counts):
@@ -172,77 +139,6 @@ def test_bootstrap_by_hand_is_that_of_the_library():
     np.testing.assert_allclose(library, loop)
     low, high = uncertainty.interval_by_unit(FIVE, 20, 7).loc["by dialogue", ["low", "high"]]
     assert (low, high) == pytest.approx(percentile_interval(np.array(loop)))
-
-
-# Exercises ----------------------------------------------------------------------------------------
-
-DRAWN, TWICE = ["d", "b", "d", "a", "e"], "drawn twice counts twice"
-C, D = system(4, 3, 5, 2), system(2, 2, 2, 3)
-TESTS = {
-    "A and B": 0.003,
-    "A and C": 0.04,
-    "A and D": 0.011,
-    "B and C": 0.02,
-    "B and D": 0.012,
-    "C and D": 0.6,
-}
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (19 / 32, None), (0.594, None), (..., "three dots"), ("x", "A number"), (59.375, "per cent"),
-        (13 / 24, TWICE), (16 / 30, "test set itself"), ((0.75 + 0 + 0.75 + 1 + 3 / 7) / 5, "mean of the dialogues"),
-        (19 / 30, "its own number"), (19, "number of right turns"), (0.9, "repetitions included"),
-    ],
-)  # fmt: skip
-def test_exercise_resample(answer, said):
-    verdict = exercises.check_resample(answer, FIVE, DRAWN)
-    assert verdict.right == (said is None) and (said or "") in verdict.text
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (6 / 16, None), (..., "three dots"), (3 / 16, "one direction"), (2 / 16, "exactly"), (6, "number of exchanges"),
-        (10 / 16, "less"), (7 / 17, "+1"), (0.25, "difference itself"), (0.9, "2ⁿ"),
-    ],
-)  # fmt: skip
-def test_exercise_exchanges(answer, said):
-    verdict = exercises.check_exchanges(answer, C, D)
-    assert verdict.right == (said is None) and (said or "") in verdict.text
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ({"A and B"}, None), (["A and B"], None), (..., "three dots"), (3, "set of names"), ({"A"}, "none of the tests"),
-        (set(TESTS) - {"C and D"}, "without any correction"), ({"A and B", "B and D"}, "stops at the first"),
-        ({"A and B", "A and D", "B and D"}, "other way"), (set(), "Sort"),
-    ],
-)  # fmt: skip
-def test_exercise_holm(answer, said):
-    assert {n for n, p in zip(TESTS, holm(list(TESTS.values())), strict=True) if p < 0.05} == {"A and B"}
-    verdict = exercises.check_holm(answer, TESTS)
-    assert verdict.right == (said is None) and (said or "") in verdict.text
-
-
-def test_exercise_holm_tells_bonferroni():
-    assert "Bonferroni" in exercises.check_holm({"a"}, {"a": 0.01, "b": 0.02, "c": 0.9}).text
-    assert exercises.check_holm(set("ab"), {"a": 0.01, "b": 0.02, "c": 0.9}).right
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (3136, None), ((2.8 * 0.2 / 0.01) ** 2, None), (3140, None), (np.int64(3140), None), (..., "three dots"),
-        (56, "squared"), (1537, "every second time"), (400, "2.80"), (1121, "square the 2.80"), (7, "√n"),
-        (True, "A number"), (3400, "√n"),
-    ],
-)  # fmt: skip
-def test_exercise_dialogues_needed(answer, said):
-    verdict = exercises.check_dialogues_needed(answer, 0.20, 0.01)
-    assert verdict.right == (said is None) and (said or "") in verdict.text
 
 
 # The notebook -------------------------------------------------------------------------------------

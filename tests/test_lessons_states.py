@@ -8,12 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from lessons import demonstrations, example_trackers, slips
-from test_notebooks import check_run, read, run
+from test_notebooks import check_run, run
 
 import dialogeval as de
 from dialogeval.exceptions import UsageError
-from dialogeval.metrics.states import score_lists
-from dialogeval.tables import table
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 SCORES, PITFALLS = "02_state_tracking_scores", "04_pitfalls_of_state_tracking"
@@ -37,15 +35,6 @@ def scores(corpus):
 # What the lessons show ------------------------------------------------------------------------
 
 
-def test_by_hand_and_library_agree_in_lesson_2():
-    text = "\n".join(
-        output.get("data", {}).get("text/markdown", "")
-        for cell in read(FOLDER / f"{SCORES}.ipynb").cells
-        for output in cell.get("outputs", [])
-    )
-    assert "largest difference between pencil and library is **0.000000**" in text
-
-
 def test_turn_scores_agree_with_the_score_and_leave_out_what_is_not_counted(corpus, scores):
     of_all = [demonstrations.turn_scores(scores, i).loc["JGA"] for i in corpus.dialogues["dialogue_id"]]
     assert np.concatenate(of_all).mean() == pytest.approx(scores["joint_goal_accuracy"], abs=1e-12)
@@ -67,31 +56,12 @@ def test_by_dialogue_against_sets(corpus, scores):
     assert rows.loc[demonstrations.longest_error(scores), "old errors only"] == rows["old errors only"].max()
 
 
-def test_early_and_late_of_one_part_is_the_score_itself(scores):
-    keys = ["joint_goal_accuracy", "slot_f1_micro"]
-    whole = demonstrations.early_and_late(scores, keys, parts=1)
-    assert whole.iloc[0].tolist() == pytest.approx([scores[key] for key in keys], abs=1e-12)
-    assert len(demonstrations.early_and_late(scores, keys)) == 3
-
-
 def test_change_table_gives_the_score(scores):
     c, w, m, o = demonstrations.change_table(scores)[["correct", "wrong", "missed", "over-predicted"]]
     p, r, a = c + w + o, c + w + m, 10 / 11
     parts = [(a * p, c / p), (a * r, c / r), ((1 - a) * p, (c + w) / p), ((1 - a) * r, (c + w) / r)]
     mean = sum(x for x, _ in parts) / sum(x / y for x, y in parts)
     assert mean == pytest.approx(scores["granular_change_accuracy"], abs=1e-12)
-
-
-def test_slot_f1_of_is_the_plain_function(scores):
-    assert demonstrations.slot_f1_of(scores) == pytest.approx(scores["slot_f1"], abs=1e-12)
-    assert demonstrations.slot_f1_of(scores, slots="union") < scores["slot_f1"]
-    assert demonstrations.exact_turns(scores).mean() == pytest.approx(scores["joint_goal_accuracy"])
-
-
-def test_all_gold_right_by_hand():
-    pred = [set(), {NORTH, SAUNA}, {NORTH}, {NORTH, CHEAP, FOOD}]
-    assert score_lists(demonstrations.ALL_GOLD_RIGHT, pred, [set(), *GOLD]) == pytest.approx(2 / 3)
-    assert score_lists(demonstrations.ALL_GOLD_RIGHT, [{SAUNA}], [set()]) == 0
 
 
 def test_updates_against_sets(corpus):
@@ -120,42 +90,11 @@ def test_slips_change_one_thing_and_leave_their_input_alone(corpus):
     pd.testing.assert_frame_equal(tracker.states, before)
 
 
-def test_known_values_are_those_of_the_validation_split_or_of_the_ontology(corpus):
-    values, source = slips.known_values(corpus)
-    other = de.load_corpus("sample/multiwoz", split="val")
-    assert source == "the validation split"
-    assert set(values.itertuples(index=False, name=None)) == set(
-        other.states[["domain", "slot", "value"]].itertuples(index=False, name=None)
-    )
-    alone = de.Corpus("toy", ontology=table("ontology", [NORTH]))
-    assert slips.known_values(alone)[1] == "the corpus's own ontology"
-    kept = slips.only_known(corpus.states, values, ("case:lower",))
-    assert 0 < len(kept) < len(corpus.states)
-
-
-def test_example_trackers(corpus, tmp_path):
-    ours = example_trackers.example_trackers(corpus)
-    assert next(iter(ours)) == "tracker_careful" and "tracker_renamed" in ours
-    file = "sample/predictions/multiwoz/baseline_carry_over.json.gz"
-    assert next(iter(example_trackers.example_trackers(corpus, file))) == "baseline_carry_over"
-    assert list(example_trackers.example_trackers(de.Corpus("toy"))) == ["one turn late", "first slot lost"]
-    with pytest.raises(UsageError, match="holds no states"):
-        example_trackers.example_trackers(corpus, "sample/predictions/multiwoz/generator_bland.json.gz")
-
-
 def test_published_trackers_of_multiwoz(real_data):
     gold = de.load_corpus("multiwoz21", home=real_data)
     found = example_trackers.example_trackers(gold, "predictions/multiwoz/soloist", real_data)
     assert list(found) == ["soloist", "ubar", "augpt", "damd", "pptod", "uniconv"]
     assert list(slips.other_versions(gold, real_data)) == ["multiwoz20", "multiwoz21"]
-
-
-def test_first_slot_lost_loses_one_slot_of_each_dialogue(corpus):
-    lost = example_trackers.first_slot_lost(corpus).states
-    here = corpus.states[["dialogue_id", "domain", "slot"]].drop_duplicates()
-    left = lost[["dialogue_id", "domain", "slot"]].drop_duplicates()
-    assert (here.groupby("dialogue_id").size() - left.groupby("dialogue_id").size().reindex(
-        here["dialogue_id"].unique(), fill_value=0)).eq(1).all()  # fmt: skip
 
 
 # Runs -----------------------------------------------------------------------------------------

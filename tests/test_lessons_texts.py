@@ -1,35 +1,22 @@
-"""Lessons 3 and 6 and the report on generation: figures, helpers, exercises, runs on other corpora."""
+"""Lessons 3 and 6 and the report on generation: helpers against NLTK and the published table, runs on other corpora."""
 
 from __future__ import annotations
 
-import ast
-import re
-from dataclasses import replace
-from math import exp
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from checks import exercises_texts as exercises
 from lessons import bleu_variants, example_generators, pitfalls_texts, task_stories
 from nltk.translate.bleu_score import SmoothingFunction, corpus_bleu, sentence_bleu
-from test_notebooks import check_run, outputs, read, run, words_of
+from test_notebooks import check_run, run
 
 import dialogeval as de
 from dialogeval import leaderboard
-from dialogeval.analysis import breakdowns as groups
-from dialogeval.analysis.breakdowns import turn_table
-from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.exceptions import UsageError
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 SCORES, PITFALLS, REPORT = "03_generation_scores", "06_pitfalls_of_generation", "report_generation"
-LINES = ["see you", "see you", "see you", "how about NAME"]
-PAIR = ("how about NAME ? NAME is nice", "how about NAME ? it is in the AREA")
-GENERATED = [["how about NAME ?", "NAME is PRICE"], ["TRAINID leaves at TIME"]]
-EXPECTED = [["NAME in the AREA ?", "call PHONE"], ["TRAINID leaves at TIME", "it is PRICE"]]
-DIALOGUE = ["which AREA do you like ?", "NAME is a nice place .", "call PHONE ."]
 
 
 @pytest.fixture(scope="module")
@@ -50,69 +37,6 @@ def scores(corpus, systems):
 @pytest.fixture(scope="module")
 def task(corpus, systems):
     return leaderboard.task_scores(corpus, systems["generator_template"])[0]
-
-
-# Groups of responses, and what was missed ------------------------------------------------------
-
-
-def test_groups_are_the_corpus_bleu_of_their_turns(scores):
-    table = turn_table(scores)
-    by = groups.response_groups(scores, "length")
-    part = table[table["response_length"].between(6, 10)]
-    expected = 100 * corpus_bleu(
-        [[t.split()] for t in part["reference"]], [t.split() for t in part["response"]]
-    )
-    assert by.loc["6–10", "turns"] == len(part)
-    assert by.loc["6–10", "bleu_4"] == pytest.approx(expected)
-    assert by.loc["all", "bleu_4"] == pytest.approx(scores["bleu_4"])
-    assert by["turns"].iloc[:-1].sum() == by.loc["all", "turns"]
-
-
-def test_groups_by_turn_domain_and_act_count_turns(corpus, scores):
-    turns = groups.response_groups(scores, "turn")
-    assert turns.loc["0", "turns"] == len(corpus.dialogues)
-    own = corpus.acts[corpus.acts["speaker"] == "system"]
-    for by in ("domain", "act"):
-        counted = own.groupby(own[by].str.lower()).apply(
-            lambda d: len(d[["dialogue_id", "turn"]].drop_duplicates())
-        )
-        found = groups.response_groups(scores, by)["turns"].drop(["all", "none"], errors="ignore")
-        assert found.to_dict() == counted.to_dict()
-    with pytest.raises(UnknownNameError, match="grouping"):
-        groups.response_groups(scores, "colour")
-
-
-def test_groups_without_acts(corpus, systems):
-    bare = replace(corpus, acts=corpus.acts.iloc[:0])
-    scored = de.score(bare, systems["generator_bland"], "lai2019", resamples=0)
-    with pytest.raises(UsageError, match="no dialogue acts"):
-        groups.response_groups(scored, "act")
-    assert groups.missed(scored)["missed_words"].str.len().max() > 0
-
-
-def test_missed_against_sets(corpus, scores):
-    rows = groups.missed(scores)
-    for row in rows.sample(60, random_state=1).itertuples():
-        names = [
-            {w for w in text.split() if re.fullmatch("[A-Z]{2,}", w)}
-            for text in (row.reference, row.response)
-        ]
-        assert set(row.missed_placeholders.split()) == names[0] - names[1]
-        assert set(row.extra_placeholders.split()) == names[1] - names[0]
-        assert set(row.missed_requests.split()) <= names[0] - names[1]
-        wanted = row.reference.split()
-        missing = [w for w in row.missed_words.split() if w != "/"]
-        left = list(wanted)
-        for word in row.response.split():
-            if word in left:
-                left.remove(word)
-        assert sorted(missing) == sorted(left)
-    assert (rows["missed_requests"] != "").any()
-    perfect = groups.missed(
-        de.score(corpus, example_generators.gold_responses(corpus), "lai2019", resamples=0)
-    )
-    assert (perfect[["missed_words", "missed_placeholders", "extra_placeholders"]] == "").all(axis=None)
-    assert perfect["missed_4grams"].sum() == 0
 
 
 # Leaderboard ----------------------------------------------------------------------------------
@@ -207,127 +131,7 @@ def test_active_domains_from_placeholders(systems):
     assert "train" in here["domain"].tolist()
 
 
-def test_made_up_generators():
-    other = de.load_corpus("sample/crosswoz_en")
-    assert list(example_generators.example_generators(other)) == ["one turn ahead", "gold"]
-    with pytest.raises(UsageError, match="responses"):
-        example_generators.with_responses(example_generators.gold_responses(other), ["a"])
-
-
-# Exercises ------------------------------------------------------------------------------------
-
-
-def solutions(lesson: str) -> list[str]:
-    text = "\n".join(c.source for c in nbformat.read(FOLDER / f"{lesson}.ipynb", 4).cells)
-    return [
-        re.search(r"```python\n(.*?)```", part, re.S)[1]
-        for part in re.findall(r"<details>.*?</details>", text, re.S)
-    ]
-
-
-def solve(code: str, **names) -> object:
-    ast.parse(code)
-    space = {"exp": exp, **names}
-    exec(code, space)
-    return space["answer"]
-
-
-def test_printed_solutions_of_lesson_3(task):
-    from dialogeval.metrics.task import offers_table
-
-    bleu, goal, lacking = solutions(SCORES)
-    assert exercises.check_bleu(solve(bleu), *PAIR).right
-    assert exercises.check_goal_f1(solve(goal), GENERATED, EXPECTED).right
-    offers = offers_table(task.pairs["task"])
-    failed = offers.loc[offers["missed"] != "", "dialogue_id"].iloc[0]
-    answer = solve(lacking, offers=offers, failed=failed)
-    assert answer and exercises.check_missed(answer, task, failed).right
-    assert "more" in exercises.check_missed(set(), task, failed).text
-    assert "nobody asked" in exercises.check_missed({("hotel", "SAUNA")}, task, failed).text
-    for wrong in (3, ["a"], "hotel"):
-        assert "pairs" in exercises.check_missed(wrong, task, failed).text
-    assert "sample/multiwoz" in exercises.check_missed(answer, None, failed).text
-
-
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        ((5 / 7 * 3 / 6) ** 0.5, "brevity penalty"),
-        (exp(-2 / 7) * 5 / 7, "BLEU-1"),
-        (exp(-2 / 7) * (5 / 7 + 3 / 6) / 2, "arithmetic"),
-        (exp(-2 / 7) * (6 / 7 * 3 / 6) ** 0.5, "clip"),
-        (exp(-2 / 7) * 5 / 7 * 3 / 6, "root"),
-        (0.9, "Count words"),
-        (..., "three dots"),
-    ],
-)
-def test_wrong_bleu(answer, why):
-    verdict = exercises.check_bleu(answer, *PAIR)
-    assert not verdict.right and why in verdict.text
-
-
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        (3 / 6, "recall"),
-        (3 / 4, "precision"),
-        ((0.4 + 0.8) / 2, "harmless"),
-        (60, "per cent"),
-        (0.123, "Collect"),
-    ],
-)
-def test_wrong_goal_f1(answer, why):
-    verdict = exercises.check_goal_f1(answer, GENERATED, EXPECTED)
-    if why == "harmless":  # the mean over dialogues happens to be the micro average here
-        assert verdict.right
-    else:
-        assert not verdict.right and why in verdict.text
-
-
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        (["hello"] * 3, "Goal F1 is 0.0"),
-        (DIALOGUE, "in their own turn"),
-        (["NAME"], "list of 3"),
-        ([1, 2, 3], "."),
-        (..., "three dots"),
-    ],
-)
-def test_wrong_place(answer, why):
-    verdict = exercises.check_out_of_place(answer, DIALOGUE)
-    assert not verdict.right and why in verdict.text
-
-
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        (LINES, "What does the number"),
-        (["something new"], "not a single word"),
-        ("see you", "list"),
-        ([], "list"),
-        (..., "three dots"),
-    ],
-)
-def test_wrong_choice(answer, why):
-    verdict = exercises.check_diverse(answer, LINES)
-    assert not verdict.right and why.lower() in verdict.text.lower()
-
-
-@pytest.mark.parametrize(
-    ("answer", "why"), [(3 / 5, "whole text"), (0.1, "For each batch"), (..., "three dots")]
-)
-def test_wrong_batches(answer, why):
-    verdict = exercises.check_batches(answer, LINES, 2)
-    assert not verdict.right and why in verdict.text
-
-
 # Runs -----------------------------------------------------------------------------------------
-
-
-def test_by_hand_and_library_agree_in_lesson_3():
-    text = "\n".join(words_of(output) for _, output in outputs(read(FOLDER / f"{SCORES}.ipynb")))
-    assert "largest difference between pencil and library is **0.000000**" in text
 
 
 CHINESE = {

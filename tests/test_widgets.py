@@ -9,12 +9,11 @@ from html import unescape
 from html.parser import HTMLParser
 
 import pytest
-from lessons.widgets.base import shows_widgets
 from lessons.widgets.browser import dialogue_browser
 from lessons.widgets.explorer import definition_explorer
 
 import dialogeval as de
-from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.exceptions import UsageError
 from dialogeval.tables import Corpus, Predictions, table
 
 HOSTILE = '<script>alert("1")</script><img src=x onerror=alert(1)> $x$ `y` **z**'
@@ -80,13 +79,6 @@ def controls(piece) -> dict:
 # Which face -----------------------------------------------------------------------------------
 
 
-def test_face_follows_the_notebook_session(monkeypatch):
-    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
-    assert not shows_widgets() and shows_widgets(True) and not shows_widgets(False)
-    monkeypatch.setenv("JPY_SESSION_NAME", "lesson.ipynb")
-    assert shows_widgets() and not shows_widgets(False)
-
-
 def test_without_ipywidgets_the_face_is_static(monkeypatch, scores, sample):
     monkeypatch.setenv("JPY_SESSION_NAME", "lesson.ipynb")
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
@@ -118,25 +110,6 @@ def test_browser_faces_say_the_same(scores, shown):
     assert page.value not in plain["text/html"]
 
 
-def test_browser_controls(scores):
-    ranked = de.rank_dialogues(scores)
-    parts = controls(dialogue_browser(scores, interactive=True))
-    (page,) = parts["pages"]
-    assert [name for _, name in parts["Dialogue"].options] == list(ranked.index)
-    label = parts["Dialogue"].options[0][0]
-    assert label.startswith(f"1 of 8: {ranked.index[0]}, {ranked['errors'].iloc[0]} errors in")
-    assert parts["◀ Previous"].disabled and not parts["Next ▶"].disabled
-    first = page.value
-    parts["Next ▶"].click()
-    assert page.value != first and not parts["◀ Previous"].disabled
-    parts["◀ Previous"].click()
-    assert page.value == first
-    parts["◀ Previous"].click()
-    assert page.value == first
-    parts["Dialogue"].value = ranked.index[-1]
-    assert parts["Next ▶"].disabled and ranked.index[-1] in words(page.value)
-
-
 def test_browser_leaves_right_turns_out(scores):
     ranked = de.rank_dialogues(scores)
     mixed = ranked[(ranked["wrong_turns"] > 0) & (ranked["wrong_turns"] < ranked["turns"])].index[0]
@@ -149,17 +122,6 @@ def test_browser_leaves_right_turns_out(scores):
     assert page.value.count("✗ state wrong") == ranked.loc[mixed, "wrong_turns"]
     # The title still counts all turns.
     assert f"{right} of {ranked.loc[mixed, 'turns']} turns right; only turns with errors" in words(page.value)
-
-
-def test_browser_refusals(scores, sample):
-    with pytest.raises(UnknownNameError, match="scored dialogue") as caught:
-        dialogue_browser(scores, "nobody")
-    assert "\n" not in str(caught.value)
-    with pytest.raises(UsageError, match="following: expected a whole number"):
-        dialogue_browser(scores, following=-1)
-    # An id in another spelling is understood.
-    name = de.rank_dialogues(scores).index[3]
-    assert dialogue_browser(scores, f"{name.upper()}.json").first == name
 
 
 # Definition explorer --------------------------------------------------------------------------
@@ -178,72 +140,6 @@ def test_explorer_agrees_with_score_and_definitions(sample):
     assert effects.loc["compare:annotated-slots", "f1 after"] == found
 
 
-def test_explorer_faces_say_the_same(sample, shown):
-    static = definition_explorer(*sample, "trade", interactive=False)
-    live = definition_explorer(*sample, "trade", interactive=True)
-    plain, alive = shown(static), shown(live)
-    # The same outputs; the switches stand for the scores at the start.
-    assert WIDGET in alive[0] and alive[2:] == plain[1:]
-    assert alive[0]["text/html"] + alive[1]["text/html"] == plain[0]["text/html"]
-    assert alive[1]["text/plain"] == plain[0]["text/plain"]
-    assert [sorted(data) for data in plain[1:]] == [["image/png", "text/plain"], ["text/html", "text/plain"]]
-    parts = controls(live)
-    page, trail = parts["pages"]
-    assert static.page(static.start) in page.value and static.page(static.start) in plain[0]["text/html"]
-    parts["Times"].value = "hhmm"
-    value = f"{static.effects().loc['time:hhmm', 'after']:.4f}"
-    assert value in words(page.value) and value in words(plain[0]["text/html"])
-    assert "time:hhmm" in words(trail.value) and "|time:hhmm|" in words(page.value)
-
-
-def test_explorer_keeps_a_trail_and_computes_once(sample, monkeypatch):
-    from lessons.widgets import explorer
-
-    calls = []
-
-    def counted(*given, **named):
-        calls.append(given[2].steps)
-        return de.score(*given, **named)
-
-    monkeypatch.setattr(explorer, "score", counted)
-    live = definition_explorer(*sample, "trade", interactive=True)
-    parts = controls(live)
-    page, _ = parts["pages"]
-    start = page.value
-    assert parts["Letter case"].value == "lower" and parts["Value none"].value == "drop"
-    parts["Letter case"].value = "keep"
-    parts["White space"].value = "collapse"
-    assert calls == [("case:lower", "none:drop"), ("none:drop",), ("none:drop", "space:collapse")]
-    parts["Back to the start"].click()
-    assert page.value == start and len(live.trail) == 4
-    # Clicked together in another order, it is the same definition.
-    parts["White space"].value = "collapse"
-    parts["Letter case"].value = "keep"
-    parts["Back to the start"].click()
-    assert len(calls) == 4 and live.trail[-1] == live.start
-
-
-def test_explorer_keeps_steps_that_have_no_switch():
-    gold = de.load_corpus("sample/crosswoz_en")
-    names = gold.dialogues["dialogue_id"].iloc[:3]
-    piece = definition_explorer(gold.select(names), de.as_predictions(gold.select(names)), "dstc9")
-    assert piece.start | {"case": "lower", "version": "dstc9"} == piece.start
-    start, moved = (piece.result({**piece.start, **change}) for change in ({}, {"case": "keep"}))
-    assert "|case:lower|map:dstc9|space:remove|" in start.signature
-    assert "|case:keep|map:dstc9|space:remove|" in moved.signature
-
-
-def test_explorer_says_what_does_not_apply():
-    piece = definition_explorer(*toy(), interactive=False)
-    assert "compare" not in piece.choices and "dstc9" not in piece.choices.get("version", ())
-    refused = {**piece.start, "version": "dstc9"}
-    assert "does not say which slots are annotated" in piece.page(refused)
-    with pytest.raises(UnknownNameError):
-        definition_explorer(*toy(), "no such protocol")
-    with pytest.raises(UsageError, match="holds no states"):
-        definition_explorer(toy()[0], Predictions("p", turns=toy()[0].turns))
-
-
 # Text of the data -----------------------------------------------------------------------------
 
 
@@ -258,11 +154,3 @@ def test_hostile_text_stays_text():
     assert "onerror=alert" in words(pages[0])
     # Names of controls and what can be chosen are set as text by the widgets; they say nothing hidden.
     assert all(label.isprintable() for label, _ in controls(browser)["Dialogue"].options)
-
-
-def test_every_control_has_a_name_and_a_word(scores, sample):
-    for piece in (dialogue_browser(scores, interactive=True), definition_explorer(*sample, interactive=True)):
-        for control in piece.box.children[0].children:
-            assert control.description and control.tooltip
-            # What is written on a control is text, not markup.
-            assert not getattr(control, "description_allow_html", False)

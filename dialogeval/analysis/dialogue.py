@@ -1,4 +1,4 @@
-"""One dialogue side by side: gold, prediction, the kind of each error, what was said.
+"""The dialogues with most errors, and one side by side: gold, prediction, the kind of each error, what was said.
 
 In: `Scores` of a protocol for states. Out: a view with its tables. Texts of the data stay texts:
 markup is escaped, and what cannot be seen is written out.
@@ -13,12 +13,45 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from dialogeval.analysis.breakdowns import corpus_of, decode_errors
-from dialogeval.analysis.errors import KINDS, classify, pair_of
+from dialogeval.analysis.breakdowns import corpus_of, pair_of
+from dialogeval.analysis.errors import errors
+from dialogeval.analysis.kinds import KINDS, classify, decode_errors
 from dialogeval.exceptions import UnknownNameError
-from dialogeval.metrics.states import StatePair, contains
+from dialogeval.metrics.states import StatePair, contains, count_triples
 from dialogeval.scoring import Scores
 from dialogeval.tables import canonical_id
+
+
+def rank_dialogues(scores: Scores) -> pd.DataFrame:
+    """Return every scored dialogue with its errors, the worst first.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by dialogue_id: ``turns``; ``wrong_turns``, whose state is not right; ``errors``
+        (rows of `errors`) and their ``fn`` and ``fp``; ``lives`` (beginnings, see `error_lives`);
+        ``first_wrong`` turn (<NA> for none) and the most frequent ``kind`` (empty for none).
+        Sorted by errors, then by lives, then by id.
+
+    Examples
+    --------
+    >>> import dialogeval as de
+    >>> file = "sample/predictions/multiwoz/tracker_sloppy.json.gz"
+    >>> rank_dialogues(de.score("sample/multiwoz", file, "lin2021"))["errors"].head(1).to_dict()
+    {'smp0166': 70}
+    """
+    counts = count_triples(pair_of(scores)).groupby(level="dialogue_id").sum()
+    table = errors(scores)
+    by = table.groupby("dialogue_id")
+    kinds = table.groupby(["dialogue_id", "kind"]).size().unstack(fill_value=0)
+    starts = table.drop_duplicates(["dialogue_id", "since", "domain", "slot"])
+    ranked = pd.DataFrame({"turns": counts["turns"], "wrong_turns": counts["turns"] - counts["exact"]})
+    ranked["errors"] = by.size().reindex(ranked.index, fill_value=0)
+    ranked[["fn", "fp"]] = counts[["fn", "fp"]]
+    ranked["lives"] = starts.groupby("dialogue_id").size().reindex(ranked.index, fill_value=0)
+    ranked["first_wrong"] = by["turn"].min().reindex(ranked.index).astype("Int64")
+    ranked["kind"] = kinds.idxmax(axis=1).reindex(ranked.index).fillna("").astype("str")
+    return ranked.sort_index().sort_values(["errors", "lives"], ascending=False, kind="stable")
 
 
 @dataclass(frozen=True)

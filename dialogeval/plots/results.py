@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from dialogeval.analysis import errors as analysis
-from dialogeval.analysis.breakdowns import by_label, by_turn
+from dialogeval.analysis.breakdowns import breakdown
+from dialogeval.analysis.texts import by_label
 from dialogeval.exceptions import UnknownNameError, UsageError
 from dialogeval.plots import bars, dots, grid, histogram, lines
 from dialogeval.scoring import Scores
@@ -105,7 +106,7 @@ def score_by_turn(scores: Scores, keys: Sequence[str] | None = None, ax: Axes | 
     """Draw scores by turn number, over pale bars of how many turns each rests on."""
     keys = list(keys or [k for k in _MAIN if k in scores.table.index][:2] or scores.table.index[:1])
     rows: Any = _chosen(scores, keys)
-    table = by_turn(scores)
+    table = _by_turn(scores)
     if lacking := [key for key in keys if key not in table]:
         raise UsageError(f"{', '.join(lacking)}: a score of whole dialogues, not of turns")
     unit, shown = rows["unit"].iloc[0], table[keys].rename(columns=rows["label"].to_dict())
@@ -123,24 +124,9 @@ def goal_labels(scores: Scores, most: int = 20, ax: Axes | None = None) -> Axes:
     return bars(shown[["precision", "recall"]], title, xlabel, stacked=False, form=".1f", ax=ax)
 
 
-def kind_table(scores: Scores) -> pd.DataFrame:
-    """Return by kind how often an error is made, carried along and counts, and what repair would gain."""
-    table, place = analysis.errors(scores), ["dialogue_id", "turn"]
-    once = table.drop_duplicates([*place, "kind"])
-    parts = {"errors": table, "made": table[table["since"] == table["turn"]]}
-    parts |= {"carried": table[table["since"] < table["turn"]]}
-    parts |= {"dialogues": once.drop_duplicates(["dialogue_id", "kind"]), "turns": once}
-    parts |= {"alone": once[~once.duplicated(place, keep=False)]}
-    kinds = analysis.error_kinds().index
-    counts = {name: rows["kind"].value_counts().reindex(kinds).fillna(0) for name, rows in parts.items()}
-    counted = pd.DataFrame(counts).astype("int64").rename_axis("kind")
-    counted["gain"] = 100 * counted["alone"] / max(len(scores.coverage.turns), 1)
-    return counted.sort_values("errors", ascending=False, kind="stable")
-
-
 def error_kinds(scores: Scores, ax: Axes | None = None) -> Axes:
     """Draw how often each kind of error is made, and how often it is only carried along."""
-    table = kind_table(scores)
+    table = analysis.kind_table(scores)
     names = {"made": "made in this turn", "carried": "carried along from an earlier turn"}
     carried, every = table[["carried", "errors"]].sum()
     title = f"{scores.system}: {carried:,} of {every:,} errors are carried along"
@@ -150,7 +136,7 @@ def error_kinds(scores: Scores, ax: Axes | None = None) -> Axes:
 
 def repair_gains(scores: Scores, ax: Axes | None = None) -> Axes:
     """Draw joint goal accuracy as it is, and with the errors of one kind put right."""
-    gain = kind_table(scores)["gain"].sort_values(ascending=False, kind="stable") / 100
+    gain = analysis.kind_table(scores)["gain"].sort_values(ascending=False, kind="stable") / 100
     reset = analysis.reset_accuracy(scores)
     now = reset["exact"].sum() / max(reset["turns"].sum(), 1)
     table = pd.DataFrame({"as it is": now, "with this kind repaired": now + gain})
@@ -161,7 +147,7 @@ def repair_gains(scores: Scores, ax: Axes | None = None) -> Axes:
 
 def error_starts(scores: Scores, ax: Axes | None = None) -> Axes:
     """Draw by turn number how many errors stand in a turn, and how many of them it has made itself."""
-    table, turns = analysis.errors(scores), _scored(by_turn(scores))
+    table, turns = analysis.errors(scores), _scored(_by_turn(scores))
     sides = {"standing in the turn": table, "made in the turn": table[table["since"] == table["turn"]]}
     shown = {n: t["turn"].value_counts().reindex(turns.index).fillna(0) / turns for n, t in sides.items()}
     title = f"{scores.system}: errors that stand in a turn, and those it makes{_turns(scores)}"
@@ -207,6 +193,11 @@ def _axis(label: str, unit: str) -> str:
 
 def _turns(scores: Scores) -> str:
     return f" ({scores.coverage.turns_scored:,} turns)"
+
+
+def _by_turn(scores: Scores) -> pd.DataFrame:
+    table = breakdown(scores, "turn").iloc[:-1]
+    return table.set_axis(table.index.astype("int64"), axis=0)
 
 
 def _scored(table: pd.DataFrame) -> pd.Series:
