@@ -201,12 +201,6 @@ def test_reset_accuracy_equals_its_definition(dialogues: list) -> None:
     assert found["reset_goal_accuracy"].tolist() == shares.tolist()
 
 
-def test_reset_accuracy_may_be_lower() -> None:
-    found = de.reset_accuracy(silent(({}, NORTH), (NORTH, NORTH)))
-    assert found["joint_goal_accuracy"].tolist() == [0, 1]
-    assert found["reset_goal_accuracy"].tolist() == [0, 0]
-
-
 def test_confused_slots_and_values() -> None:
     swap = ({"train-to": "ely", "train-from": "york"}, {"train-to": "york", "train-from": "ely"})
     scores = dialogue(("to Ely", "", *swap), ("from York", "", *swap))

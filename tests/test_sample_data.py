@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import re
 import subprocess
@@ -100,13 +99,8 @@ def keys_of(value: object, path: str = "") -> set[str]:
 
 
 def test_formats_have_the_keys_of_the_real_files(real_data: Path, corpora: dict) -> None:
-    folders = {
-        "multiwoz": "multiwoz21",
-        "multiwoz_zh": "multiwoz_zh",
-        "crosswoz": "crosswoz",
-        "crosswoz_en": "crosswoz_en",
-    }
-    for name, folder in folders.items():
+    for name in CORPORA:
+        folder = "multiwoz21" if name == "multiwoz" else name
         real = read(real_data / folder / "test.json.zip")
         ours = corpora[name, "test"]
         for part in ("log", "messages"):
@@ -131,22 +125,6 @@ def test_formats_have_the_keys_of_the_real_files(real_data: Path, corpora: dict)
         ours_db = read(SAMPLE / "multiwoz" / "db" / f"{domain}_db.json")
         assert {k for e in ours_db for k in e} <= {k for e in real_db for k in e}
         assert all(type(e[k]) is type(real_db[0][k]) for e in ours_db for k in e if k in real_db[0])
-
-
-def test_spans_point_at_their_text(corpora: dict, noise: dict) -> None:
-    spans = differ = 0
-    for split in SPLITS:
-        for name, entry in corpora["multiwoz", split].items():
-            for turn in entry["log"]:
-                words = turn["text"].split()
-                for act, slot, value, first, last in turn["span_info"]:
-                    assert 0 <= first <= last < len(words), name
-                    assert slot in [s for s, _ in turn["dialog_act"][act]], (name, turn["text"])
-                    spans += 1
-                    differ += " ".join(words[first : last + 1]).lower() != value.lower()
-    stated = noise["measured"]["multiwoz spans whose text differs from the value"]
-    assert (stated["cases"], stated["events"]) == (spans, differ)
-    assert 0.08 < differ / spans < 0.12
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -184,40 +162,12 @@ def filled(turn: dict[str, Any]) -> dict[tuple[str, str, str], str]:
     }
 
 
-def test_states_are_cumulative(corpora: dict) -> None:
-    for split in SPLITS:
-        for entry in corpora["multiwoz", split].values():
-            states = [filled(t) for t in entry["log"][1::2]]
-            for before, after in itertools.pairwise(states):
-                # Only a name goes again: when the user wants another kind of place after all.
-                assert all(key[2] == "name" for key in before.keys() - after.keys())
-        for entry in corpora["crosswoz_en", split].values():
-            messages = entry["messages"][1::2]
-            for before, after in itertools.pairwise(messages):
-                for domain, cells in before["sys_state"].items():
-                    for slot, value in cells.items():
-                        if slot != "selectedResults" and value:
-                            assert after["sys_state_init"][domain][slot], (domain, slot)
-
-
 ACT_SLOTS = {
-    "Area": ("semi", "area"),
-    "Price": ("semi", "pricerange"),
-    "Food": ("semi", "food"),
-    "Name": ("semi", "name"),
-    "Type": ("semi", "type"),
-    "Stars": ("semi", "stars"),
-    "Parking": ("semi", "parking"),
-    "Internet": ("semi", "internet"),
-    "Depart": ("semi", "departure"),
-    "Dest": ("semi", "destination"),
-    "Leave": ("semi", "leaveAt"),
-    "Arrive": ("semi", "arriveBy"),
-    "Day": ("book", "day"),
-    "People": ("book", "people"),
-    "Stay": ("book", "stay"),
-    "Time": ("book", "time"),
-}
+    "Depart": ("semi", "departure"), "Dest": ("semi", "destination"), "Leave": ("semi", "leaveAt"),
+    "Arrive": ("semi", "arriveBy"), "Price": ("semi", "pricerange"),
+} | {
+    name.capitalize(): ("semi", name) for name in ("area", "food", "name", "type", "stars", "parking", "internet")
+} | {name.capitalize(): ("book", name) for name in ("day", "people", "stay", "time")}  # fmt: skip
 
 
 def told(turn: dict[str, Any]) -> dict[tuple[str, str, str], str]:
@@ -302,84 +252,21 @@ def test_crosswoz_oddities_are_as_stated(corpora: dict, noise: dict) -> None:
     assert measured["crosswoz turns whose sys_state differs from sys_state_init"]["events"] > 30
 
 
-@pytest.mark.parametrize("corpus", CORPORA)
-@pytest.mark.parametrize("split", SPLITS)
-def test_one_pair_of_dialogues_is_the_same_text(corpora: dict, corpus: str, split: str) -> None:
-    part, text = ("log", "text") if corpus.startswith("multiwoz") else ("messages", "content")
-    texts = Counter("\n".join(t[text] for t in d[part]) for d in corpora[corpus, split].values())
-    assert sorted(texts.values())[-2:] == [1, 2]
-
-
-def test_gold_answers_most_but_not_all_requests(corpora: dict) -> None:
-    slots = {"address": "Addr", "phone": "Phone", "postcode": "Post"}
-    wanted = given = 0
-    for entry in corpora["multiwoz", "test"].values():
-        said = {
-            (a.split("-")[0].lower(), s)
-            for t in entry["log"][1::2]
-            for a, v in t["dialog_act"].items()
-            for s, _ in v
-        }
-        for domain, goal in entry["goal"].items():
-            if domain != "message":
-                for request in set(goal.get("reqt", ())) & slots.keys():
-                    wanted += 1
-                    given += (domain, slots[request]) in said
-    assert 0.85 < given / wanted < 1
-
-
-def test_the_lessons_have_what_they_need(corpora: dict) -> None:
-    multiwoz = read(SAMPLE / "multiwoz" / "ontology.json")
-    crosswoz = read(SAMPLE / "crosswoz_en" / "ontology.json")
-    # The false friend: a kind of house here, a price class there.
-    assert {"hotel", "guesthouse"} <= set(multiwoz["hotel-semi-type"])
-    assert {"budget", "comfort", "high-end", "luxury"} <= set(crosswoz["Hotel-type"])
-    filled_slots = Counter(
-        key for d in corpora["multiwoz", "test"].values() for t in d["log"][1::2] for key in filled(t)
-    )
-    assert filled_slots["hotel", "semi", "area"] > 2 * filled_slots["hotel", "semi", "stars"]
-    assert {d["type"] for d in corpora["crosswoz_en", "test"].values()} == {"S", "M", "M+T", "CM", "CM+T"}
-    places = [e for d in ("attraction",) for e in read(SAMPLE / "multiwoz" / "db" / f"{d}_db.json")]
-    assert sum(v == "?" for e in places for v in e.values()) > 5
-
-
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("corpus", CORPORA)
-def test_the_package_reads_the_corpora(corpus: str, split: str) -> None:
-    loaded = de.load_corpus(f"sample/{corpus}", split=split)
-    assert len(loaded.dialogues) == SPLITS[split]
-    assert len(loaded.states) > 500
-
-
+#: By the ending of the name; the first that fits.
 FORMATS = {
-    "multiwoz/tracker_careful.json.gz": "mwzeval",
-    "multiwoz/tracker_renamed.json.gz": "mwzeval",
-    "multiwoz/tracker_sloppy.json.gz": "mwzeval",
-    "multiwoz/tracker_stale.json.gz": "mwzeval",
-    "multiwoz/generator_template.json.gz": "mwzeval",
-    "multiwoz/generator_bland.json.gz": "mwzeval",
-    "multiwoz/generator_verbose.json.gz": "mwzeval",
-    "multiwoz/trade_tracker_eager.json": "trade",
-    "multiwoz/convlab_tracker_eager.json": "convlab",
-    "multiwoz/gt_pr_tracker_stale.json": "gt-pr",
-    "multiwoz/turns_tracker_careful.jsonl": "turns",
-    "multiwoz/turns_generator_template.csv": "turns",
-    "crosswoz_en/tracker_careful.submission.json.gz": "dstc9",
-    "crosswoz_en/tracker_offers.submission.json.gz": "dstc9",
-    "crosswoz_en/tracker_sloppy.submission.json.gz": "dstc9",
-    "crosswoz_en/tracker_stale.submission.json.gz": "dstc9",
-    "crosswoz_en/tracker_careful.jsonl.gz": "turns",
-    "crosswoz_en/tracker_offers.jsonl.gz": "turns",
-    "crosswoz_en/tracker_sloppy.jsonl.gz": "turns",
-    "crosswoz_en/tracker_stale.jsonl.gz": "turns",
-    "crosswoz_en/pairs_tracker_careful.jsonl": "pairs",
-}
+    ".submission.json.gz": "dstc9", "/pairs_tracker_careful.jsonl": "pairs", ".jsonl.gz": "turns", ".jsonl": "turns",
+    ".csv": "turns", "/trade_tracker_eager.json": "trade", "/convlab_tracker_eager.json": "convlab",
+    "/gt_pr_tracker_stale.json": "gt-pr", ".json.gz": "mwzeval",
+}  # fmt: skip
+FILES = [
+    p.relative_to(SAMPLE / "predictions").as_posix() for p in sorted((SAMPLE / "predictions").glob("*/*"))
+]
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FILES)
 def test_the_package_reads_the_predictions(name: str) -> None:
     predictions = de.load_predictions(SAMPLE / "predictions" / name)
-    assert predictions.format == FORMATS[name]
+    assert predictions.format == next(form for end, form in FORMATS.items() if name.endswith(end))
     gold = de.load_corpus(f"sample/{name.split('/')[0]}", split="test")
     part = gold.select(list(predictions.turns["dialogue_id"].unique()))
     assert len(predictions.turns) == len(part.turns)
@@ -394,21 +281,6 @@ def test_systems_err_as_their_profiles_say() -> None:
             score[name] = de.score(gold, de.load_predictions(file), protocol="lin2021", resamples=0)
         jga = {n: s["joint_goal_accuracy"] for n, s in score.items()}
         assert jga["careful"] > jga["stale"] > jga["sloppy"], (corpus, jga)
-
-
-def test_generators_differ_as_their_profiles_say() -> None:
-    gold = de.load_corpus("sample/multiwoz", split="test")
-    score = {}
-    for name in ("template", "bland", "verbose"):
-        file = SAMPLE / "predictions" / "multiwoz" / f"generator_{name}.json.gz"
-        texts = [t["response"] for turns in read(file).values() for t in turns]
-        assert all(text == text.lower() for text in texts)
-        style = "[value_name]" if name == "template" else "[restaurant_name]"
-        assert any(style in text for text in texts)
-        score[name] = de.score(gold, de.load_predictions(file), protocol="lai2019", resamples=0)
-    assert score["template"]["bleu_4"] > score["verbose"]["bleu_4"] > score["bland"]["bleu_4"]
-    assert score["template"]["distinct_1"] > score["verbose"]["distinct_1"]
-    assert score["template"]["goal_recall"] > score["bland"]["goal_recall"] + 10
 
 
 def test_states_of_the_two_languages_say_the_same() -> None:
