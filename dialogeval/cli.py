@@ -21,14 +21,20 @@ from typing import Any, NoReturn
 from dialogeval import __version__
 from dialogeval.exceptions import DialogevalError, UnknownNameError, UsageError
 
+#: Options that say how to score, for `score`, `compare` and reports alike.
+HOW = ("steps", "missing", "resamples", "seed")
+
 
 def _print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
 
 
-def _load(
-    options: argparse.Namespace, paths: Sequence[str], name: str | None = None
-) -> tuple[Any, list[Any]]:
+def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return the options that were given; for the others, defaults are those of what is called."""
+    return {name: value for name in names if (value := getattr(options, name)) is not None}
+
+
+def _load(options: argparse.Namespace, paths: Sequence[str], name: str | None = None) -> tuple[Any, list]:
     """Load what is scored: the gold corpus, where one is named, and the predictions."""
     from dialogeval.corpora.load import load_corpus
     from dialogeval.delex import delexicalize
@@ -37,21 +43,17 @@ def _load(
     from dialogeval.protocols import with_steps
 
     # The quick checks come first: a typing error should cost nothing.
-    check_steps(options.steps)
+    steps, home = options.steps or (), options.data_home
+    check_steps(steps)
     if options.protocol is not None:
-        with_steps(options.protocol, options.steps)
-    home = options.data_home
+        with_steps(options.protocol, steps)
     predictions = [load_predictions(path, options.format, name, home=home) for path in paths]
     gold = None
     if options.corpus is not None:
-        gold = load_corpus(options.corpus, options.split or "test", home=home)
+        gold = load_corpus(options.corpus, home=home, **_given(options, "split"))
     if options.delexicalize:
         predictions = [delexicalize(each, gold or each.gold) for each in predictions]
     return gold, predictions
-
-
-def _chosen(options: argparse.Namespace, *names: str) -> dict[str, Any]:
-    return {name: getattr(options, name) for name in names}
 
 
 def run_score(options: argparse.Namespace) -> None:
@@ -59,8 +61,8 @@ def run_score(options: argparse.Namespace) -> None:
     from dialogeval.scoring import score
 
     gold, (predictions,) = _load(options, [options.predictions], options.name)
-    settings = _chosen(options, "tokenizer", "steps", "missing", "resamples", "seed")
-    scores = score(gold, predictions, options.protocol, alignment=options.align, **settings)
+    settings = _given(options, "protocol", "alignment", "tokenizer", *HOW)
+    scores = score(gold, predictions, **settings)
     if options.json:
         _print_json(scores.to_dict())
     else:
@@ -75,42 +77,40 @@ def run_compare(options: argparse.Namespace) -> None:
     systems = {each.name: each for each in predictions}
     if len(systems) < len(predictions):
         raise UsageError(f"two files have the same name, of {', '.join(systems)}", mend="rename one of them")
-    settings = _chosen(options, "metrics", "steps", "missing", "resamples", "shuffles", "seed")
-    dialogues = "common" if options.common else "same"
-    result = compare(gold, systems, options.protocol, dialogues=dialogues, **settings)
+    settings = _given(options, "protocol", "metrics", "dialogues", "shuffles", *HOW)
+    result = compare(gold, systems, **settings)
     if options.to == "json":
         _print_json(result.to_dict())
-    elif options.to == "text":
-        print(result.cells(options.metrics).to_string(), "", result.caption(), sep="\n")
-        print(*(f"warning: {warning}\n" for warning in result.warnings), sep="", end="")
     elif options.to == "csv":
         print(result.to_csv())
+    elif options.to == "text":
+        warnings = [f"warning: {warning}" for warning in result.warnings]
+        print(result.cells(options.metrics).to_string(), "", result.caption(), *warnings, sep="\n")
     else:
         print({"markdown": result.to_markdown, "latex": result.to_latex}[options.to](options.metrics))
 
 
-def run_report(options: argparse.Namespace) -> None:
+def run_report(options: argparse.Namespace) -> int:
     """Run a report notebook, once for every prediction file and protocol."""
     from dialogeval.report import BETWEEN, TOGETHER, plan_report, run_batch
 
-    shared = _chosen(options, "corpus", "split", "missing", "data_home", "format")
-    shared |= {"delexicalize": options.delexicalize or None, "steps": " ".join(options.steps) or None}
-    parameters = {name: value for name, value in shared.items() if value is not None}
-    parameters |= dict(options.parameter)
-    several = {name: found for name, found in _chosen(options, "predictions", "protocol").items() if found}
-    if options.report.removeprefix("report_") == TOGETHER and options.predictions:
+    names = ("corpus", "split", "format", "data_home", "delexicalize", *HOW)
+    parameters = _given(options, *names) | dict(options.parameter)
+    if options.steps:
+        parameters["steps"] = " ".join(options.steps)
+    several = _given(options, "predictions", "protocol")
+    if Path(options.report).stem.removeprefix("report_") == TOGETHER and options.predictions:
         several["predictions"] = [BETWEEN.join(options.predictions)]
     choices = [dict(zip(several, chosen, strict=True)) for chosen in product(*several.values())]
     runs = [plan_report(options.report, parameters | choice, options.out) for choice in choices]
-    failures = []
+    code = 0
     for _, written, failure in run_batch(runs, options.jobs):
         for what, path in written.items():
             print(f"{what}: {path}", flush=True)
-        failures += [failure] if failure is not None else []
-    for failure in failures[:-1]:
-        print(f"dialogeval: {failure}", file=sys.stderr)
-    if failures:
-        raise failures[-1]
+        if failure is not None:
+            print(f"dialogeval: {failure}", file=sys.stderr)
+            code = 2
+    return code
 
 
 def run_corpora(options: argparse.Namespace) -> None:
@@ -130,12 +130,11 @@ def run_corpora(options: argparse.Namespace) -> None:
 
 def run_fetch(options: argparse.Namespace) -> None:
     """Download a corpus."""
-    from dialogeval.corpora.download import CONTENT_URL, fetch
+    from dialogeval.corpora.download import fetch
 
-    url = options.base_url or CONTENT_URL
-    bar = "bar" if sys.stderr.isatty() else "none"
-    home, parts, timeout = options.data_home, options.parts, options.timeout
-    print(fetch(options.name, home, parts, base_url=url, progress=bar, timeout=timeout).to_string())
+    settings = _given(options, "parts", "base_url", "timeout")
+    progress = "bar" if sys.stderr.isatty() else "none"
+    print(fetch(options.name, options.data_home, progress=progress, **settings).to_string())
 
 
 def run_protocols(options: argparse.Namespace) -> None:
@@ -164,17 +163,6 @@ def run_convert(options: argparse.Namespace) -> None:
     print(f"{options.target}: {predictions!r} as {options.to}")
 
 
-def _whole_number(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text[:40]!r}")
-    return int(text)
-
-
-def _add_data_home(command: argparse.ArgumentParser) -> None:
-    text = "folder of the data (default: $DIALOGEVAL_DATA)"
-    command.add_argument("--data-home", metavar="FOLDER", help=text)
-
-
 def _add_loading(command: argparse.ArgumentParser) -> None:
     """Declare how predictions are read."""
     command.add_argument("--format", help="of the predictions (default: recognised from content)")
@@ -183,21 +171,19 @@ def _add_loading(command: argparse.ArgumentParser) -> None:
 def _add_scoring(command: argparse.ArgumentParser, protocols: str | None = None) -> None:
     """Declare what is scored and how."""
     _add_loading(command)
-    _add_data_home(command)
     add = command.add_argument
     add("--corpus", metavar="NAME_OR_PATH", help="gold (default: the file's own; for a report, the sample)")
     add("--split", help="split of the corpus (default: test)")
     add("--protocol", nargs=protocols, help="see: dialogeval protocols (default: lin2021 or lai2019)")
-    steps = "normalise states by these too, such as slots:multiwoz22 or none:drop"
-    add("--steps", nargs="+", default=(), metavar="NAME:CHOICE", help=steps)
-    add("--delexicalize", action="store_true", help="replace real values in responses by placeholders")
+    add(
+        "--steps", nargs="+", metavar="NAME:CHOICE", help="normalise states by these too, as slots:multiwoz22"
+    )
+    add(
+        "--delexicalize", action="store_const", const=True, help="replace values in responses by placeholders"
+    )
     add("--missing", choices=("error", "empty", "skip"), help="turns without a prediction")
-
-
-def _add_resampling(command: argparse.ArgumentParser) -> None:
-    add = command.add_argument
-    add("--resamples", type=_whole_number, default=1000, help="for intervals, 0 for none (default: 1000)")
-    add("--seed", type=_whole_number, default=12345, help="of the resamples (default: 12345)")
+    add("--resamples", type=int, metavar="N", help="for intervals, 0 for none (default: 1000)")
+    add("--seed", type=int, metavar="N", help="of the resamples (default: 12345)")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -218,42 +204,39 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"dialogeval {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    def command(name: str, run: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:
+    def command(name: str, run: Callable[..., int | None], text: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=text, description=f"{text.capitalize()}.", epilog=epilog)
         sub.set_defaults(run=run, parser=sub)
+        folder = "folder of the data (default: $DIALOGEVAL_DATA)"
+        sub.add_argument("--data-home", metavar="FOLDER", help=folder)
         return sub
 
     sub = command("score", run_score, "score a prediction file")
     sub.add_argument("predictions", metavar="PREDICTIONS", help="file of predicted states or responses")
     _add_scoring(sub)
-    _add_resampling(sub)
     align = "write states in the gold's ontology first, such as multiwoz__crosswoz_en"
-    sub.add_argument("--align", metavar="NAME_OR_PATH", help=align)
+    sub.add_argument("--align", dest="alignment", metavar="NAME_OR_PATH", help=align)
     sub.add_argument("--tokenizer", choices=("space", "13a", "zh", "char"), help="not the protocol's")
     sub.add_argument("--name", help="the system's name (default: from the file)")
     sub.add_argument("--json", action="store_true", help="print one JSON object")
 
-    text = "compare systems: scores, intervals, and which differences are significant"
-    sub = command("compare", run_compare, text)
+    sub = command("compare", run_compare, "compare systems, and say which differences are significant")
     sub.add_argument("predictions", metavar="PREDICTIONS", nargs="+", help="files of two systems or more")
     _add_scoring(sub)
-    _add_resampling(sub)
-    sub.add_argument("--shuffles", type=_whole_number, default=10_000, help="for tests (default: 10000)")
-    sub.add_argument("--common", action="store_true", help="only dialogues that every system covers")
+    sub.add_argument("--shuffles", type=int, metavar="N", help="for the tests (default: 10000)")
+    common = "restrict all to the dialogues that every system covers"
+    sub.add_argument("--common", dest="dialogues", action="store_const", const="common", help=common)
     sub.add_argument("--metrics", nargs="+", metavar="KEY", help="scores to compare (default: all)")
-    forms = ("text", "markdown", "latex", "csv", "json")
-    sub.add_argument("--to", choices=forms, default="text", help="what to print")
+    sub.add_argument("--to", choices=("text", "markdown", "latex", "csv", "json"), default="text")
 
     sub = command("corpora", run_corpora, "list the corpora that are known, and what of them is here")
     sub.add_argument("--json", action="store_true", help="print a JSON list")
-    _add_data_home(sub)
 
     sub = command("fetch", run_fetch, "download a corpus of the catalog and verify it")
     sub.add_argument("name", metavar="NAME", help="see: dialogeval corpora")
     sub.add_argument("--parts", nargs="+", metavar="PART", help="only these, such as test or ontology")
     sub.add_argument("--base-url", metavar="URL", help="a mirror with the layout of GitHub's content server")
-    sub.add_argument("--timeout", type=float, default=30.0, help="seconds without an answer (default: 30)")
-    _add_data_home(sub)
+    sub.add_argument("--timeout", type=float, help="seconds without an answer (default: 30)")
 
     sub = command("protocols", run_protocols, "list the protocols: what they count, how they normalise")
     sub.add_argument("--json", action="store_true", help="print a JSON object by name")
@@ -267,22 +250,14 @@ def build_parser() -> argparse.ArgumentParser:
     sub = command("report", run_report, "run a report notebook on predictions")
     kinds = "state_tracking, generation, leaderboard, transfer, or the path of a notebook"
     sub.add_argument("report", metavar="REPORT", help=kinds)
-    files = "a report each (leaderboard: files or folders, one report on all)"
-    sub.add_argument("--predictions", metavar="FILE", nargs="+", help=files)
+    sub.add_argument(
+        "--predictions", metavar="FILE", nargs="+", help="a report each (leaderboard: one on all)"
+    )
     _add_scoring(sub, protocols="+")
-    pair = {"nargs": 2, "metavar": ("NAME", "VALUE"), "help": "of the notebook"}
-    sub.add_argument("-p", "--parameter", action="append", default=[], **pair)
-    sub.add_argument("--jobs", type=_whole_number, metavar="N", help="at a time (default: one a processor)")
+    sub.add_argument("-p", "--parameter", action="append", nargs=2, default=[], metavar=("NAME", "VALUE"))
+    sub.add_argument("--jobs", type=int, metavar="N", help="at a time (default: one a processor)")
     sub.add_argument("--out", default="reports", metavar="FOLDER", help="where to write (default: reports)")
     return parser
-
-
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    options, rest = build_parser().parse_known_args(arguments)
-    if rest:
-        known = [name for name in options.parser._option_string_actions if name.startswith("--")]
-        raise UnknownNameError(f"option of {options.parser.prog}", rest[0].partition("=")[0], known)
-    return options
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -291,8 +266,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Asked to stop, we clean up as after Ctrl-C.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        options = _parse(arguments)
-        options.run(options)
+        options, rest = build_parser().parse_known_args(arguments)
+        if rest:
+            known = [name for name in options.parser._option_string_actions if name.startswith("--")]
+            raise UnknownNameError(f"option of {options.parser.prog}", rest[0].partition("=")[0], known)
+        code = options.run(options)
         sys.stdout.flush()
     except DialogevalError as error:
         print(f"dialogeval: {error}", file=sys.stderr)
@@ -307,7 +285,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         print(f"dialogeval: output or temporary files cannot be written ({error.strerror})", file=sys.stderr)
         return 2
-    return 0
+    return code or 0
 
 
 if __name__ == "__main__":

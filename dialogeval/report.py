@@ -31,14 +31,7 @@ import pandas as pd
 
 from dialogeval import __version__, exceptions
 from dialogeval.csv_text import csv_text
-from dialogeval.exceptions import (
-    DataFileError,
-    DialogevalError,
-    ReportError,
-    UnknownNameError,
-    UsageError,
-    show,
-)
+from dialogeval.exceptions import DataFileError, DialogevalError, ReportError, UnknownNameError, UsageError
 from dialogeval.resources import resource_dir
 from dialogeval.scoring import environment
 from dialogeval.writing import write_all, write_whole
@@ -74,9 +67,7 @@ class Run:
     folder: Path
 
 
-def plan_report(
-    report: str | os.PathLike[str], parameters: Mapping[str, Any], out: str | os.PathLike[str]
-) -> Run:
+def plan_report(report: str | Path, parameters: Mapping[str, Any], out: str | Path) -> Run:
     """Check a report's name, parameters and inputs before a kernel is started."""
     path = find_report(report)
     name = path.stem.removeprefix("report_")
@@ -89,7 +80,7 @@ def plan_report(
     return Run(name, path, given | ({OUT: str(folder)} if OUT in defaults else {}), folder)
 
 
-def find_report(report: str | os.PathLike[str]) -> Path:
+def find_report(report: str | Path) -> Path:
     """Return the path of a report notebook by name or path."""
     path = Path(report)
     if path.suffix != ".ipynb":
@@ -104,8 +95,10 @@ def find_report(report: str | os.PathLike[str]) -> Path:
 
 def read_parameters(path: Path) -> dict[str, Any]:
     """Return the parameters of a notebook and their defaults."""
+    import papermill
+
     try:
-        found = _papermill().inspect_notebook(_literal(path))
+        found = papermill.inspect_notebook(_literal(path))
         defaults = {name: ast.literal_eval(parameter["default"]) for name, parameter in found.items()}
     except Exception as error:  # whatever papermill makes of a broken file
         raise DataFileError(f"not a notebook ({type(error).__name__})", file=path) from None
@@ -124,7 +117,7 @@ def _typed(path: Path, name: str, value: Any, defaults: Mapping[str, Any]) -> An
         with suppress(ValueError):
             value = json.loads(value.lower() if kind is bool else value)
     if default is not None and type(value) is not kind and (kind, type(value)) != (float, int):
-        raise UsageError(f"parameter {name}", expected=f"like {default!r}", got=show(value))
+        raise UsageError(f"parameter {name}", expected=f"like {default!r}", got=repr(value)[:60])
     return value
 
 
@@ -137,19 +130,18 @@ def _check_inputs(report: str, values: Mapping[str, Any]) -> None:
     from dialogeval.ontology.attribution import check_inputs
     from dialogeval.protocols import with_steps
 
-    corpus, split, predictions, home = (
-        values.get(name) or "" for name in ("corpus", "split", "predictions", "data_home")
-    )
+    names = ("corpus", "split", "predictions", "data_home")
+    corpus, split, predictions, home = (values.get(name) or None for name in names)
     if values.get("protocol"):
         with_steps(values["protocol"], values.get("steps") or "")
     if report == "transfer":
-        check_inputs(corpus, predictions, home or None, split)
+        check_inputs(values["corpus"], predictions or "", home, values["split"])
     elif predictions:
-        (find_systems if report == TOGETHER else require_predictions)(predictions, home or None)
+        (find_systems if report == TOGETHER else require_predictions)(predictions, home)
     if corpus and (predictions or report != "transfer"):
         require_corpus(corpus)
-        if split and corpus in catalog() and catalog()[corpus].family != "predictions":
-            split_files(corpus, split, home or None)
+        if split and corpus in catalog():
+            split_files(corpus, split, home)
 
 
 def _folder_name(report: str, values: Mapping[str, Any], given: Mapping[str, Any]) -> str:
@@ -160,8 +152,8 @@ def _folder_name(report: str, values: Mapping[str, Any], given: Mapping[str, Any
     several = file.count(BETWEEN) + 1
     system = f"{several}-systems" if several > 1 else system_name(Path(file).name)
     known = Path(file).parts[:1] in [(), ("sample",), ("predictions",)] or Path(file).name == file
-    if several > 1 or not known or _plain(system) != system:
-        system += "-" + sha256(file.encode("utf-8", "surrogatepass")).hexdigest()[:4]
+    if several > 1 or not known or _plain(system) != system or len(system) > 60:
+        system = f"{system[:60]}-{sha256(os.fsencode(file)).hexdigest()[:4]}"
     settings = [given[name] for name in ("split", "protocol", "steps", "missing") if given.get(name)]
     parts = [report, system, values.get("corpus") or "", *settings]
     return "_".join(_plain(part) for part in parts if part)[:120]
@@ -175,9 +167,7 @@ def _plain(text: object) -> str:
 
 
 def run_report(
-    report: str | os.PathLike[str],
-    parameters: Mapping[str, Any] | None = None,
-    out: str | os.PathLike[str] = "reports",
+    report: str | Path, parameters: Mapping[str, Any] | None = None, out: str | Path = "reports"
 ) -> dict[str, Path]:
     """Run one report; return what it wrote."""
     ((_, written, failure),) = run_batch([plan_report(report, parameters or {}, out)])
@@ -190,18 +180,20 @@ def run_batch(
     runs: Sequence[Run], jobs: int | None = None
 ) -> Iterator[tuple[Run, dict[str, Path], DialogevalError | None]]:
     """Run several reports side by side; yield what each wrote, or why it failed, as soon as it is done."""
-    folders = [run.folder for run in runs]
-    twice = next((folder for folder in folders if folders.count(folder) > 1), None)
-    if twice is not None:
-        raise UsageError("two reports would write into one folder", file=twice, mend="leave one of them out")
+    if len({run.folder for run in runs}) < len(runs):
+        raise UsageError("two reports would write into one folder", mend="leave one of them out")
     # Threads suffice: the work is done in the kernels, which are processes.
     kernels: list[Any] = []
     _register_engine(kernels)
-    pool = ThreadPoolExecutor(min(jobs or os.cpu_count() or 1, max(len(runs), 1)))
-    waiting = {pool.submit(_attempt, run): run for run in runs}
+    pool = ThreadPoolExecutor(max(1, min(jobs or os.cpu_count() or 1, len(runs))))
+    waiting = {pool.submit(_carry_out, run): run for run in runs}
     try:
         for done in as_completed(waiting):
-            yield waiting[done], *done.result()
+            try:
+                written, failure = done.result(), None
+            except DialogevalError as error:
+                written, failure = {}, error
+            yield waiting[done], written, failure
     finally:
         # Interrupted, or left by the caller: nothing may go on behind the back of whoever stopped us.
         pool.shutdown(wait=False, cancel_futures=True)
@@ -210,13 +202,6 @@ def run_batch(
                 with suppress(AttributeError):  # not started yet, or gone
                     client.km.provisioner.process.kill()
             time.sleep(0.05)
-
-
-def _attempt(run: Run) -> tuple[dict[str, Path], DialogevalError | None]:
-    try:
-        return _carry_out(run), None
-    except DialogevalError as error:
-        return {}, error
 
 
 def _carry_out(run: Run) -> dict[str, Path]:
@@ -230,6 +215,7 @@ def _carry_out(run: Run) -> dict[str, Path]:
         with suppress(FileNotFoundError):
             os.replace(folder, old)
         os.replace(staging, folder)
+        shutil.rmtree(old, ignore_errors=True)
         written = {"notebook": folder / NOTEBOOK, "html": folder / PAGE}
         written |= {p.name: p for p in sorted(folder.iterdir()) if p.suffix in (".json", ".csv")}
         if METRICS in written:
@@ -240,25 +226,21 @@ def _carry_out(run: Run) -> dict[str, Path]:
         raise ReportError(problem, file=folder, mend="make room, or choose another --out") from None
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
     return written
 
 
 def _execute(run: Run, staging: Path) -> None:
     """Run the notebook; where a cell fails, keep what ran up to there beside the report."""
+    import papermill
     from papermill.exceptions import PapermillExecutionError
 
     notebook, failed = staging / NOTEBOOK, run.folder.with_name(f"{run.folder.name}.failed.ipynb")
     values = run.values | ({OUT: str(staging)} if OUT in run.values else {})
     failure = None
     try:
-        _papermill().execute_notebook(
-            _literal(run.notebook),
-            _literal(notebook),
-            values,
-            engine_name=ENGINE,
+        papermill.execute_notebook(
+            *(_literal(run.notebook), _literal(notebook), values, ENGINE),
             kernel_name="python3",
-            language="python",
             progress_bar={"desc": run.folder.name, "leave": False, "disable": None},
             folder=str(run.notebook.parent.resolve()),
         )
@@ -280,13 +262,6 @@ def _execute(run: Run, staging: Path) -> None:
         raise failure
 
 
-def _papermill() -> Any:
-    import papermill
-
-    logging.getLogger("papermill").setLevel(logging.CRITICAL)
-    return papermill
-
-
 def _literal(path: Path) -> str:
     """Keep papermill from filling in what stands in braces."""
     return str(path).replace("{", "{{").replace("}", "}}")
@@ -297,14 +272,16 @@ def _register_engine(kernels: list[Any]) -> None:
     from papermill.clientwrap import PapermillNotebookClient
     from papermill.engines import NBClientEngine, papermill_engines
 
+    log = logging.getLogger("papermill")
+    log.setLevel(logging.CRITICAL)
+
     class Engine(NBClientEngine):
         """Papermill's own; a kernel may import what lies beside its notebook."""
 
         @classmethod
         def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, folder: str, **_: Any) -> None:
-            log = logging.getLogger("papermill")
             client = PapermillNotebookClient(
-                nb_man, kernel_name=kernel_name, timeout=None, shutdown_kernel="immediate", log=log
+                nb_man, kernel_name=kernel_name, shutdown_kernel="immediate", log=log
             )
             kernels.append(client)
             places = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))

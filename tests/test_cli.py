@@ -204,6 +204,10 @@ def test_bad_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["score"], "the following arguments are required: PREDICTIONS"),
         (["scoer", "x"], "'scoer': did you mean score"),
+        (
+            ["score", "x", "--protcol", "lin2021"],
+            "unknown option of dialogeval score '--protcol': did you mean --protocol",
+        ),
         (["score", "none.json"], "none.json: no such file; check the path"),
         (["score", "PAIRS", "--protocol", "lin2012"], "unknown protocol 'lin2012': did you mean lin2021"),
         (["score", "PAIRS", "--protocol", "lai2019"], "holds no responses, which protocol lai2019 scores"),
@@ -215,8 +219,8 @@ def test_bad_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["score", "PAIRS", "--format", "dstc"], "unknown format 'dstc': did you mean dstc9"),
         (["score", "PAIRS", "--format", "dstc9"], ""),
         (["score", "PAIRS", "--missing", "ignore"], "'ignore': known: error, empty, skip"),
-        (["score", "PAIRS", "--resamples", "-1"], "expected a whole number from 0, got '-1'"),
-        (["score", "PAIRS", "--resamples", "many"], "expected a whole number from 0, got 'many'"),
+        (["score", "PAIRS", "--resamples", "-1"], "expected a whole number from 0"),
+        (["score", "PAIRS", "--resamples", "many"], "invalid int value: 'many'"),
         (["convert", "PAIRS", "PAIRS", "--to", "gt-pr"], "are the same file"),
         (["compare", "PAIRS"], "expected at least two systems, got 1"),
         (["compare", "PAIRS", "PAIRS"], "two files have the same name"),
