@@ -15,25 +15,19 @@ from dialogeval.corpora.entries import catalog
 from dialogeval.exceptions import DataFileError, UnknownNameError
 from dialogeval.resources import resource_dir
 
-__all__ = ["locate_predictions", "require_corpus", "require_predictions"]
-
-_SAMPLE, _CATALOG = "sample/", "predictions/"
-
 
 def locate_predictions(name: str | os.PathLike[str], home: str | os.PathLike[str] | None = None) -> Path:
     """Return the path of a prediction file given by path or by name."""
     path = Path(name)
-    text = path.as_posix()
     if path.exists():
         return path
-    if text.startswith(_SAMPLE):
-        return resource_dir("data") / text
-    collection, _, system = text.rpartition("/")
-    if text.startswith(_CATALOG) and collection in catalog():
+    collection, _, system = path.as_posix().rpartition("/")
+    if path.parts[:1] == ("sample",):
+        return resource_dir("data") / path
+    if collection.startswith("predictions/") and collection in catalog():
         system = system.removesuffix(".json")
-        parts = catalog()[collection].files
-        if system not in parts:
-            raise UnknownNameError(f"system of {collection}", system, parts)
+        if system not in catalog()[collection].files:
+            raise UnknownNameError(f"system of {collection}", system, catalog()[collection].files)
         return local_file(collection, system, home)
     return path
 

@@ -11,31 +11,22 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from dialogeval.exceptions import DataFileError, UnknownNameError
-
-__all__ = ["KINDS", "lookup", "resource_dir"]
-
-#: The folders that a wheel carries; the build settings of pyproject.toml name the same.
-KINDS = ("data", "notebooks")
-_PACKAGE = Path(__file__).resolve().parent
+from dialogeval.exceptions import DataFileError
 
 
 def resource_dir(kind: str) -> Path:
-    """Return the folder of the sample data or of the notebooks."""
-    if kind not in KINDS:
-        raise UnknownNameError("kind of resource", kind, KINDS)
-    return find_resource(kind, _PACKAGE)
+    """Return the folder of the sample data (``data``) or of the notebooks (``notebooks``)."""
+    return find_resource(kind, Path(__file__).resolve().parent)
 
 
 def find_resource(kind: str, package: Path) -> Path:
     """Return the folder for a package that lies at ``package``; `resource_dir` calls this for its own."""
-    bundled = package / "bundle" / kind
+    bundled, checkout = package / "bundle" / kind, package.parent / kind
     if bundled.is_dir():
         return bundled
     # Beside an installed package may lie anyone's "data" folder; the project file tells a checkout.
-    checkout = package.parent
-    if (checkout / "pyproject.toml").is_file() and (checkout / kind).is_dir():
-        return checkout / kind
+    if checkout.is_dir() and checkout.with_name("pyproject.toml").is_file():
+        return checkout
     mend = "reinstall dialogeval from its wheel, or run it from a complete checkout"
     raise DataFileError("no such folder", file=bundled.as_posix(), mend=mend)
 

@@ -37,7 +37,6 @@ CATALOGUE = tomllib.loads((FOLDER / "catalogue.toml").read_text(encoding="utf-8"
 READERS = {
     "predictions": de.load_predictions,
     "corpus": de.load_corpus,
-    "results": de.read_results,
     "catalog": _read_catalog,
 }
 #: Stands in an expected line for words of another library, which may change.

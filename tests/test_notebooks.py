@@ -11,8 +11,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from dialogeval.exceptions import UnknownNameError
-from dialogeval.report import check_parameters
 from dialogeval.resources import resource_dir
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
@@ -57,10 +55,6 @@ def all_notebooks(test):
     return pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)(test)
 
 
-def test_there_are_notebooks():
-    assert {"00_start_here", "01_inspect_data"} <= {path.stem for path in NOTEBOOKS}
-
-
 @all_notebooks
 def test_one_cell_of_parameters_with_the_common_names(path):
     notebook = read(path)
@@ -71,7 +65,6 @@ def test_one_cell_of_parameters_with_the_common_names(path):
     names = [s.targets[0].id for s in statements]
     assert len(names) == len(set(names))
     more = {"out_dir", "missing", "steps", "delexicalize"} if path.stem.startswith("report_") else set()
-    more |= {"turns_at_once", "dask"} if path.stem == "report_scale" else set()
     assert COMMON <= set(names) <= COMMON | more
     assert ("out_dir" in names) == path.stem.startswith("report_")
     assert tagged[0] is code_cells(notebook)[0], "nothing runs before the parameters"
@@ -139,11 +132,6 @@ def test_figures_have_alt_text_and_a_sentence_below(path):
 def test_lessons_have_exercises_with_folded_solutions(path):
     text = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
     assert text.count("## Exercise") == text.count("<details>") == text.count("</details>") >= 1
-
-
-def test_unknown_parameters_are_refused():
-    with pytest.raises(UnknownNameError, match="did you mean corpus"):
-        check_parameters(FOLDER / "00_start_here.ipynb", {"corpsu": "x"})
 
 
 # Run on other corpora -------------------------------------------------------------------------

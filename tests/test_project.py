@@ -24,7 +24,12 @@ import dialogeval as de
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = sorted((ROOT / "dialogeval").rglob("*.py"))
 #: Names that differ between PyPI and conda-forge.
-CONDA = {"matplotlib-base": "matplotlib", "python-build": "build", "playwright-python": "playwright"}
+CONDA = {
+    "lazy_loader": "lazy-loader",
+    "matplotlib-base": "matplotlib",
+    "python-build": "build",
+    "playwright-python": "playwright",
+}
 
 
 def bounds(requirements: list[str]) -> dict[str, str]:

@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 import dialogeval as de
-from dialogeval.exceptions import CoverageError, DataFileError, DialogevalError, PredictionError, UsageError
-from dialogeval.report import _slug, find_report, read_parameters, run_report
+from dialogeval.exceptions import CoverageError, DialogevalError, PredictionError, UsageError
 from dialogeval.tables import Corpus, Predictions, as_predictions, table
 
 TOY = Corpus(
@@ -135,33 +134,6 @@ def test_a_semicolon_table_is_named(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("dialogue_id;turn;response\nd;0;hi\n")
     with pytest.raises(PredictionError, match="columns are not separated by commas"):
         de.load_predictions(tmp_path / "p.csv", format="turns")
-
-
-def test_equally_named_files_of_two_folders_get_two_reports() -> None:
-    path = find_report("state_tracking")
-    defaults = read_parameters(path)
-    names = {
-        _slug(path, defaults | {"predictions": p}, defaults)
-        for p in ("ra/pred.json", "rb/pred.json", "pred.json")
-    }
-    assert len(names) == 3
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"predictions": "nope.json"}, DataFileError, "nope.json: no such file"),
-        ({"corpus": "multiwoz2"}, UsageError, "unknown corpus 'multiwoz2'"),
-        ({"protocol": "lin2012"}, UsageError, "unknown protocol 'lin2012'"),
-    ],
-)
-def test_reports_refuse_before_a_kernel_starts(
-    tmp_path: Path, parameters: dict, error: type[DialogevalError], message: str
-) -> None:
-    with pytest.raises(error) as caught:
-        run_report("state_tracking", parameters, tmp_path / "out")
-    assert message in str(caught.value)
-    assert not (tmp_path / "out").exists()
 
 
 def test_placeholders_of_any_style_are_goal_labels() -> None:

@@ -15,7 +15,7 @@ import dialogeval as de
 from dialogeval.exceptions import DataFileError, DialogevalError, UnknownNameError, UsageError
 from dialogeval.ontology import attribution as transfer
 from dialogeval.ontology.attribution import CAUSES
-from dialogeval.report import export_html
+from dialogeval.report import run_report
 from dialogeval.resources import resource_dir
 
 PAIR = ("sample/multiwoz", "sample/crosswoz_en")
@@ -96,31 +96,20 @@ def test_what_cannot_run_is_refused_in_one_line(corpus, predictions, error, tmp_
 
 
 def test_the_report_on_predictions_of_ones_own(tmp_path):
-    import papermill
-
     mine = tmp_path / f"{NAME}.json.gz"
     shutil.copy(resource_dir("data") / FILE, mine)
     parameters = {"corpus": "sample/multiwoz_zh", "predictions": f"multiwoz={mine}", "resamples": 20}
-    source = resource_dir("notebooks") / "report_transfer.ipynb"
-    target = tmp_path / "r.ipynb"
-    parameters["out_dir"] = str(tmp_path)
-    papermill.execute_notebook(
-        str(source), str(target), parameters, kernel_name="python3", progress_bar=False
-    )
-    cells = nbformat.read(target, as_version=4).cells
+    written = run_report("transfer", parameters, tmp_path / "out")
+    cells = nbformat.read(written["notebook"], as_version=4).cells
     outputs = [o for c in cells if c.cell_type == "code" for o in c.outputs]
     assert not [o for o in outputs if o.output_type == "error" or o.get("name") == "stderr"]
-    text = check_page(export_html(target))
-    assert f"{NAME} (multiwoz)" in text
-    written = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))
-    assert list(written) == ["multiwoz > multiwoz_zh"] and list(written["multiwoz > multiwoz_zh"]) == [
-        "raw",
-        "aligned",
-    ]
+    assert f"{NAME} (multiwoz)" in check_page(written["html"].read_text(encoding="utf-8"))
+    metrics = json.loads(written["metrics.json"].read_text(encoding="utf-8"))
+    assert list(metrics["multiwoz > multiwoz_zh"]) == ["raw", "aligned"]
     scores = de.score("sample/multiwoz_zh", mine, "lin2021", alignment="multiwoz__multiwoz_zh", resamples=0)
-    matrix = pd.read_csv(tmp_path / "matrix.csv").set_index("metric")
+    matrix = pd.read_csv(written["matrix.csv"]).set_index("metric")
     assert matrix.loc["slot_f1", "aligned"] == pytest.approx(scores["slot_f1"])
-    gaps = pd.read_csv(tmp_path / "gap_by_cause.csv")
+    gaps = pd.read_csv(written["gap_by_cause.csv"])
     assert gaps["reference"].tolist() == [1.0]
     assert gaps[list(CAUSES)].sum(axis=1).item() == pytest.approx(gaps["gap"].item())
-    assert len(pd.read_csv(tmp_path / "unmapped.csv")) and len(pd.read_csv(tmp_path / "losses_by_slot.csv"))
+    assert len(pd.read_csv(written["unmapped.csv"])) and len(pd.read_csv(written["losses_by_slot.csv"]))

@@ -12,7 +12,6 @@ import gzip
 import io
 import json
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
@@ -25,8 +24,7 @@ from dialogeval.csv_text import csv_text
 from dialogeval.ontology.alignment import COLUMNS, Alignment, Hop, load_alignment, save_alignment
 from dialogeval.predictions.load import FORMATS, load_predictions
 from dialogeval.predictions.writers import save_predictions
-from dialogeval.report import COLUMNS as RESULT_COLUMNS
-from dialogeval.report import append_results, read_results
+from dialogeval.report import read_results, write_results
 from dialogeval.tables import canonical_id
 
 WORDS = [
@@ -71,18 +69,31 @@ def test_compressed_predictions(tmp_path_factory, drawn, data):
     assert content(got) == content(made)
 
 
-numbers = st.floats() | st.sampled_from([-0.0, 1e-320, 0.1 + 0.2])
-times = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
-RESULTS = [times if k == "time" else numbers if t == "float64" else text for k, t in RESULT_COLUMNS.items()]
+values = st.fixed_dictionaries(
+    {name: st.none() | st.floats(allow_nan=False, allow_infinity=False) for name in ("value", "low", "high")}
+)
+systems = st.fixed_dictionaries(
+    {
+        "system": text,
+        "protocol": text,
+        "signature": text,
+        "metrics": st.dictionaries(text, values, max_size=3),
+    }
+)
 
 
-@given(st.lists(st.lists(st.tuples(*RESULTS), max_size=4), min_size=1, max_size=3))
-def test_results_store(tmp_path_factory, written):
+@given(st.lists(systems, max_size=3))
+def test_results(tmp_path_factory, written):
     folder = tmp_path_factory.mktemp("results")
-    parts = [pd.DataFrame(part, columns=list(RESULT_COLUMNS)).astype(RESULT_COLUMNS) for part in written]
-    for part in parts:
-        append_results(folder, part)
-    pd.testing.assert_frame_equal(read_results(folder), pd.concat(parts, ignore_index=True), check_exact=True)
+    write_results(folder / "run", written, "report")
+    rows = read_results(folder)
+    wanted = [
+        (s["system"], s["signature"], key, v["value"], v["low"], v["high"])
+        for s in written
+        for key, v in s["metrics"].items()
+    ]
+    got = rows[["system", "signature", "metric", "value", "low", "high"]].astype(object)
+    assert list(got.where(got.notna(), None).itertuples(index=False, name=None)) == wanted
 
 
 FORMULA, NUMBER = "=+-@\t\n＝＋－＠", re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

@@ -214,10 +214,6 @@ RECIPES: dict[str, Callable[[], Files]] = {
     "parquet-long-text-in-many-rows": lambda: parquet_of(
         {"dialogue_id": few("a", 100), "turn": list(range(100)), "response": few("x" * 900_000, 100)}
     ),
-    "results-many-rows": lambda: parquet_of({"system": few("a", 1_100_000)}),
-    # what pandas writes beside the columns
-    "results-index-that-is-no-column": lambda: with_metadata(b'{"index_columns": ["x"], "columns": []}'),
-    "results-index-that-is-a-list": lambda: with_metadata(b"[]"),
     # official releases
     "official-in-both-lists": lambda: official(valListFile__txt=b"A\n"),
     "official-unknown-dialogue": lambda: official(testListFile__txt=b"C\n"),
@@ -251,12 +247,6 @@ def parquet_of(columns: dict[str, Any]) -> bytes:
 def few(text: str, rows: int) -> Any:
     """A column of one text, which Parquet stores once."""
     return pyarrow.DictionaryArray.from_arrays(pyarrow.nulls(rows, "int8").fill_null(0), [text])
-
-
-def with_metadata(pandas: bytes) -> bytes:
-    buffer = io.BytesIO()
-    parquet.write_table(pyarrow.table(ROWS).replace_schema_metadata({b"pandas": pandas}), buffer)
-    return buffer.getvalue()
 
 
 def make(how: str) -> Files:

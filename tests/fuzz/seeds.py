@@ -20,7 +20,6 @@ from dialogeval.files import read_bytes
 from dialogeval.predictions.cells import ABSENT, Cell, build
 from dialogeval.predictions.load import FORMATS
 from dialogeval.predictions.writers import save_predictions
-from dialogeval.report import append_results, result_rows
 from dialogeval.resources import resource_dir
 
 from .file_mutators import SEPARATOR
@@ -214,16 +213,6 @@ def _ontologies() -> list[bytes]:
     ]
 
 
-def _results() -> list[bytes]:
-    out = []
-    signature = "jga|proto:lin2021|gold:sample/x/test@abc|n:1"
-    metrics = {"m": {"value": 0.1, "low": None, "high": 0.2}, "k": {"value": 3, "low": None, "high": None}}
-    for scores in ({"system": "a <b>", "protocol": "p", "signature": signature, "metrics": metrics}, {}):
-        with tempfile.TemporaryDirectory() as folder:
-            out.append(append_results(folder, result_rows(scores, "report")).read_bytes())
-    return out
-
-
 def _databases() -> list[bytes]:
     folder = resource_dir("data") / "sample" / "multiwoz" / "db"
     names = ("hotel", "train", "restaurant", "attraction")
@@ -261,7 +250,6 @@ _SEEDS = {
     "json-lines": lambda: _predictions("turns", ("a.jsonl",)),
     "alignment": _alignments,
     "ontology": _ontologies,
-    "results": _results,
     "database": _databases,
     "catalog": _catalogs,
 }

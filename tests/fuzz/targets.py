@@ -27,7 +27,6 @@ from dialogeval.ontology.mapping import map_predictions
 from dialogeval.predictions.load import FORMATS, load_predictions, read_predictions
 from dialogeval.predictions.pieces import pieces_of
 from dialogeval.predictions.writers import lost, save_predictions
-from dialogeval.report import append_results, read_results
 from dialogeval.strict_json import parse_json, read_json_lines
 from dialogeval.tables import Corpus, Predictions
 
@@ -223,14 +222,6 @@ def _ontology(data: bytes) -> None:
     ontology_of(path)
 
 
-def _results(data: bytes) -> None:
-    rows = read_results(_file("results/results.parquet", data))
-    store = append_results(_FOLDER / "results", rows.head(3))
-    again = read_results(store)
-    if len(again) != len(rows) + len(rows.head(3)):
-        raise WrongError("appending loses rows")
-
-
 def _database(data: bytes) -> None:
     path = _files(tuple(f"db/{d}_db.json" for d in ("hotel", "train", "restaurant", "attraction")), data)
     database = load_database(path.parent)
@@ -262,7 +253,6 @@ TARGETS: dict[str, Target] = {
     "json-lines": Target(_json_lines, mutate_parts),
     "alignment": Target(_alignment, mutate_parts),
     "ontology": Target(_ontology, mutate_parts),
-    "results": Target(_results, mutate_parquet),
     "database": Target(_database, mutate_parts),
     "catalog": Target(_catalog, mutate_parts),
 }

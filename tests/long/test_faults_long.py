@@ -16,16 +16,18 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from dialogeval.report import REPORTS
+from dialogeval.report import REPORTS, run_report
 
 MINE = """
+import os, time
 import pandas as pd
 from dialogeval.report import write_outputs
 tables = {f"t{i}": pd.DataFrame({"n": [n] * 2000}) for i in range(9)}
-open("pids", "a").write(f"{os.getppid()} {os.getpid()} ")
+open("pid", "w").write(f"{os.getpid()} ")
 write_outputs(out_dir, {"n": n}, **tables)
+time.sleep(n and 0.5)
+print("run", n)
 """
-KEPT = ["environment.json", "metrics.json", "report.html", "report.ipynb", *(f"t{i}.csv" for i in range(9))]
 
 
 def command(*arguments: str) -> list[str]:
@@ -40,7 +42,8 @@ def numbers(cwd: Path, *arguments: str, hashing: str = "0") -> dict[str, bytes]:
         command(*arguments), cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    files = [p for p in (cwd / "reports").glob("*/*") if p.suffix in (".json", ".csv", ".parquet")]
+    folders = [path for path in (cwd / "reports").iterdir() if path.name != "results"]
+    files = [p for folder in folders for p in folder.iterdir() if p.suffix in (".json", ".csv")]
     assert {"metrics.json", "environment.json"} < {p.name for p in files}
     return {str(p.relative_to(cwd)): p.read_bytes() for p in sorted(files)}
 
@@ -49,8 +52,7 @@ def numbers(cwd: Path, *arguments: str, hashing: str = "0") -> dict[str, bytes]:
 def test_every_number_twice(name: str, tmp_path: Path) -> None:
     """The same seed gives the same bytes, whatever the order in which Python keeps its sets."""
     first = numbers(tmp_path / "first", name)
-    for hashing in ("1", "random"):
-        assert numbers(tmp_path / hashing, name, hashing=hashing) == first
+    assert all(numbers(tmp_path / hashing, name, hashing=hashing) == first for hashing in ("1", "random"))
 
 
 def test_every_number_twice_on_a_real_corpus(tmp_path: Path, real_data: Path, real_cases: Path) -> None:
@@ -68,22 +70,29 @@ def test_as_many_jobs_as_one_likes(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> Path:
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A report of nine tables, made once as run 0."""
     cell = nbformat.v4.new_code_cell
-    book = nbformat.v4.new_notebook(cells=[cell('n = 0\npredictions = ""\nout_dir = ""'), cell(MINE.strip())])
-    book.cells[1].source = "import os, time\n" + book.cells[1].source
-    book.cells += [cell("time.sleep(n and 0.5)"), cell("print('run', n)")]
-    book.cells[0].metadata["tags"] = ["parameters"]
+    settings = cell('n = 0\npredictions = ""\nout_dir = ""', metadata={"tags": ["parameters"]})
+    kernel = {"name": "python3", "language": "python", "display_name": "Python"}
+    book = nbformat.v4.new_notebook(cells=[settings, cell(MINE.strip())], metadata={"kernelspec": kernel})
     nbformat.write(book, tmp_path / "mine.ipynb")
-    subprocess.run(command("mine.ipynb", "--out", "out"), cwd=tmp_path, check=True, capture_output=True)
+    monkeypatch.chdir(tmp_path)
+    run_report("mine.ipynb", {}, "out")
     assert run_of(tmp_path / "out" / "mine") == 0
     return tmp_path
 
 
 def run_of(folder: Path) -> int:
     """Return the run that a whole report is of: all of its files are of one."""
-    assert sorted(p.name for p in folder.iterdir() if not p.name.startswith(".")) == sorted(KEPT)
+    kept = [
+        "environment.json",
+        "metrics.json",
+        "report.html",
+        "report.ipynb",
+        *(f"t{i}.csv" for i in range(9)),
+    ]
+    assert sorted(p.name for p in folder.iterdir()) == sorted(kept)
     tables = [(folder / f"t{i}.csv").read_text().splitlines() for i in range(9)]
     runs = {line.split(",")[1] for table in tables for line in table[1:]}
     assert len(runs) == 1 and {len(table) for table in tables} == {2001}
@@ -94,30 +103,21 @@ def run_of(folder: Path) -> int:
     return int(run)
 
 
-def running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
+def running(pid: str) -> bool:
     status = Path(f"/proc/{pid}/stat")
-    return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_reports_that_are_stopped_anywhere(number: int, mine: Path) -> None:
-    """At random moments: the report that is there is whole, and no worker and no kernel goes on."""
-    chance, pids = random.Random(number), mine / "pids"
+    """At random moments: the report that is there is whole, and no kernel goes on."""
+    chance, pid = random.Random(number), mine / "pid"
     for run in range(1, 7):
-        pids.write_text("")
-        process = subprocess.Popen(
-            command("mine.ipynb", "-p", "n", str(run), "--out", "out"),
-            cwd=mine,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        while not pids.read_text().endswith(" ") and process.poll() is None:
+        pid.write_text("")
+        arguments = ("mine.ipynb", "-p", "n", str(run), "--out", "out")
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        process = subprocess.Popen(command(*arguments), start_new_session=True, **streams)
+        while not pid.read_text().endswith(" ") and process.poll() is None:
             time.sleep(0.01)
         time.sleep(chance.uniform(0, 1.5))
         if process.poll() is None:
@@ -125,36 +125,26 @@ def test_reports_that_are_stopped_anywhere(number: int, mine: Path) -> None:
             (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
         _, said = process.communicate()
         assert process.returncode in (0, -number, 130), said  # the system's own end: Python was leaving
-        if number != signal.SIGKILL:  # of which Python's own tracker of semaphores speaks
-            assert said == ("dialogeval: interrupted\n" if process.returncode == 130 else "")
+        assert said == ("dialogeval: interrupted\n" if process.returncode == 130 else "")
         end = time.monotonic() + 60
-        while any(map(running, map(int, pids.read_text().split()))) and time.monotonic() < end:
+        while running(pid.read_text().strip()) and time.monotonic() < end:
             time.sleep(0.05)
-        assert not any(map(running, map(int, pids.read_text().split())))
-        if not (mine / "out" / "mine" / ".done").exists():  # whole, and on its way: the next run goes on
-            last = run_of(mine / "out" / "mine")
-            assert last <= run and (process.returncode or last == run)
+        assert not running(pid.read_text().strip())
+        last = run_of(mine / "out" / "mine")
+        assert last <= run and (process.returncode or last == run)
         if number != signal.SIGKILL:
-            assert not [p.name for p in (mine / "out" / "mine").iterdir() if p.name.startswith(".")]
-    subprocess.run(
-        command("mine.ipynb", "-p", "n", "99", "--out", "out"), cwd=mine, check=True, capture_output=True
-    )
+            assert {p.name for p in (mine / "out").iterdir()} <= {"mine", "results"}
+    run_report("mine.ipynb", {"n": 99}, "out")
     assert run_of(mine / "out" / "mine") == 99
-    assert not [p.name for p in (mine / "out" / "mine").iterdir() if p.name.startswith(".")]
 
 
 @pytest.mark.parametrize("room", [5_000, 20_000])
 def test_reports_without_room(room: int, mine: Path) -> None:
     """A table, the page: whichever does not fit, the report before stays."""
+    limit = (resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+    arguments = command("mine.ipynb", "-p", "n", "1", "--out", "out")
     done = subprocess.run(
-        command("mine.ipynb", "-p", "n", "1", "--out", "out"),
-        cwd=mine,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY)),
+        arguments, capture_output=True, text=True, check=False, preexec_fn=lambda: resource.setrlimit(*limit)
     )
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.count("\n") == 1 and "cannot be written (File too large); make room" in done.stderr
-    assert run_of(mine / "out" / "mine") == 0
-    assert not [p.name for p in (mine / "out" / "mine").iterdir() if p.name.startswith(".")]
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "cannot be written" in done.stderr and run_of(mine / "out" / "mine") == 0
