@@ -24,7 +24,6 @@ _HOMES = {
     "predictions.writers": ["convert", "save_predictions"],
     "tables": ["Corpus", "Predictions", "as_predictions", "table", "predictions_from"],
     "protocols": ["PROTOCOLS", "Protocol", "protocols_table"],
-    "scale.run": ["score_in_pieces"],
     "scoring": ["Scores", "score"],
     "comparison": ["Comparison", "compare"],
     "report": ["read_results"],
@@ -91,7 +90,6 @@ if TYPE_CHECKING:
     from dialogeval.predictions.writers import convert, save_predictions
     from dialogeval.protocols import PROTOCOLS, Protocol, protocols_table
     from dialogeval.report import read_results
-    from dialogeval.scale.run import score_in_pieces
     from dialogeval.scoring import Scores, score
     from dialogeval.tables import Corpus, Predictions, as_predictions, predictions_from, table
 

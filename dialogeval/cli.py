@@ -37,13 +37,6 @@ def run_score(options: argparse.Namespace) -> None:
     from dialogeval.predictions.load import load_predictions
     from dialogeval.scoring import score
 
-    if options.turns_at_once is not None or options.dask is not None or _is_large(options):
-        if options.delexicalize:
-            raise UsageError(
-                "--delexicalize needs the whole file", mend="leave --turns-at-once and --dask out"
-            )
-        _print_scores(_score_in_pieces(options), options.json)
-        return
     _check_names(options)
     predictions = load_predictions(
         options.predictions, format=options.format, name=options.name, home=options.data_home
@@ -82,36 +75,6 @@ def _print_scores(scores: Scores, as_json: bool) -> None:
         _print_json(scores.to_dict())
     else:
         print(scores.to_text())
-
-
-def _is_large(options: argparse.Namespace) -> bool:
-    """Whether a file would take more memory than one cares to give, and can be read in pieces."""
-    from dialogeval.predictions.pieces import LARGE, can_be_cut
-
-    path = Path(options.predictions)
-    return path.is_file() and path.stat().st_size > LARGE and can_be_cut(path)
-
-
-def _score_in_pieces(options: argparse.Namespace) -> Scores:
-    from dialogeval.scale.run import TURNS_AT_ONCE, score_in_pieces
-
-    return score_in_pieces(
-        options.corpus,
-        options.predictions,
-        options.protocol,
-        split=options.split,
-        tokenizer=options.tokenizer,
-        steps=options.steps,
-        alignment=options.align,
-        missing=options.missing,
-        resamples=options.resamples,
-        seed=options.seed,
-        format=options.format,
-        name=options.name,
-        turns_at_once=TURNS_AT_ONCE if options.turns_at_once is None else options.turns_at_once,
-        dask=options.dask,
-        home=options.data_home,
-    )
 
 
 def run_compare(options: argparse.Namespace) -> None:
@@ -325,13 +288,6 @@ def build_parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--seed", type=_whole_number, default=12345, help="of the resamples (default: 12345)")
     sub.add_argument("--name", help="the system's name (default: from the file)")
-    sub.add_argument(
-        "--turns-at-once",
-        type=_number_from_1,
-        metavar="N",
-        help="read JSON lines or Parquet in pieces of N turns (default: at once, large files in pieces)",
-    )
-    sub.add_argument("--dask", metavar="ADDRESS", help="count the pieces there: tcp://host:8786, or local")
     sub.add_argument("--json", action="store_true", help="print one JSON object")
     _data_home(sub)
 
@@ -438,12 +394,6 @@ def _data_home(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-home", metavar="FOLDER", help="folder of the data (default: $DIALOGEVAL_DATA)"
     )
-
-
-def _number_from_1(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text[:40]!r}")
-    return int(text)
 
 
 def _whole_number(text: str) -> int:

@@ -20,9 +20,17 @@ import pandas as pd
 from dialogeval.corpora.load import as_corpus
 from dialogeval.exceptions import DialogevalError, UnknownNameError, UsageError
 from dialogeval.metrics import Metric
-from dialogeval.metrics.states import FUZZY_METRICS, StatePair, Triples, distinct, pair_states
-from dialogeval.normalize import normalize_slot, normalize_values, own_steps
-from dialogeval.pairing import GOLDS, Coverage, lay_out, match_turns, ontology_size, state_pair
+from dialogeval.metrics.states import FUZZY_METRICS, StatePair, pair_states
+from dialogeval.normalize import own_steps
+from dialogeval.pairing import (
+    GOLDS,
+    Coverage,
+    lay_out,
+    match_turns,
+    normalize_pair,
+    ontology_size,
+    state_pair,
+)
 from dialogeval.predictions.load import as_loaded
 from dialogeval.protocols import PROTOCOLS, Protocol, find_protocol, metric_table, signature
 from dialogeval.scoring import SEED
@@ -286,7 +294,7 @@ def _column(
                     coded[policy] = pair_states(
                         cover.turns, corpus.states, system.states, ontology_size(corpus)
                     )
-                pair = _normalize_pair(coded[policy], own_steps(row.protocol.steps, corpus.family))
+                pair = normalize_pair(coded[policy], own_steps(row.protocol.steps, corpus.family))
             else:
                 pair = state_pair(corpus, system, row.protocol, cover)[0]
         except DialogevalError as error:
@@ -315,29 +323,3 @@ def _is_plain(corpus: Corpus, protocol: Protocol) -> bool:
     if protocol.gold != "annotated" or protocol.compare != "all":
         return False
     return not len(GOLDS["annotated"](corpus).alternatives)
-
-
-def _normalize_pair(pair: StatePair, steps: tuple[str, ...]) -> StatePair:
-    """Do to codes what `normalize_states` does to tables."""
-    value, values = pd.factorize(np.array(normalize_values(pair.values, steps), dtype=object), sort=True)
-    filled = np.asarray(values != "", dtype=bool)[value] if len(values) else np.zeros(0, bool)
-    names = [
-        (d, normalize_slot(d, s, steps))
-        for d, s in zip(pair.slots["domain"], pair.slots["slot"], strict=True)
-    ]
-    codes = {named: code for code, named in enumerate(dict.fromkeys(names))}
-    slot = np.array([codes[named] for named in names], dtype="int64")
-    n_values, stride = max(len(values), 1), max(len(codes), 1) * max(len(values), 1)
-
-    def side(triples: Triples) -> Triples:
-        kept = triples.take(filled[triples.value])
-        key = distinct(kept.turn * stride + slot[kept.slot] * n_values + value[kept.value])
-        return Triples(key // stride, key % stride // n_values, key % n_values, key)
-
-    return replace(
-        pair,
-        gold=side(pair.gold),
-        pred=side(pair.pred),
-        slots=pd.DataFrame(list(codes), columns=["domain", "slot"]),
-        values=values,
-    )

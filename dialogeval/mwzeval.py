@@ -13,7 +13,6 @@ from functools import cache, lru_cache
 
 import pandas as pd
 
-from dialogeval.exceptions import Remark
 from dialogeval.resources import lookup
 
 __all__ = [
@@ -41,7 +40,7 @@ _DIGITS = re.compile("[0-9]+")
 _HHMM = re.compile("([0-9]{2}):([0-9]{2,9})")
 
 
-def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[Remark]]:
+def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[str]]:
     """Lower-case texts and write their placeholders as canonical upper-case names."""
     from dialogeval.placeholders import read_placeholders
 
@@ -50,11 +49,11 @@ def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[li
     return read_placeholders([text.lower() for text in texts], what, table)
 
 
-def normalize_responses(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[Remark]]:
+def normalize_responses(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[str]]:
     """Normalise delexicalised responses (or references) for BLEU and lexical richness."""
-    marked, remarks = mark_placeholders(texts, what)
+    marked, notes = mark_placeholders(texts, what)
     retokenize = _retokenizer()
-    return [retokenize(text.replace("-s", "").replace("-ly", "")) for text in marked], remarks
+    return [retokenize(text.replace("-s", "").replace("-ly", "")) for text in marked], notes
 
 
 def slot_name(slot: str) -> str:

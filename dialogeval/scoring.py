@@ -21,7 +21,7 @@ import pandas as pd
 
 from dialogeval import __version__
 from dialogeval.corpora.load import as_corpus
-from dialogeval.exceptions import UnknownNameError, UsageError, all_lines, printable, show
+from dialogeval.exceptions import UnknownNameError, UsageError, printable, show
 from dialogeval.metrics import Metric
 from dialogeval.pairing import Coverage, in_version, lay_out, make_pairs, match_turns, scorable
 from dialogeval.predictions.load import as_loaded
@@ -289,7 +289,7 @@ def score(
     if not coverage.turns_scored:
         raise UsageError("no turn is left to score", file=predictions.path or predictions.name)
     pairs, said = make_pairs(metrics, gold, predictions, protocol, coverage)
-    warnings += [*why, *dropped, *all_lines(said)]
+    warnings += [*why, *dropped, *said]
     counts = count_all(metrics, pairs)
     table = value_table(metrics, counts, resamples, seed)
     return Scores(

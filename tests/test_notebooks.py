@@ -71,7 +71,6 @@ def test_one_cell_of_parameters_with_the_common_names(path):
     names = [s.targets[0].id for s in statements]
     assert len(names) == len(set(names))
     more = {"out_dir", "missing", "steps", "delexicalize"} if path.stem.startswith("report_") else set()
-    more |= {"turns_at_once", "dask"} if path.stem == "report_scale" else set()
     assert COMMON <= set(names) <= COMMON | more
     assert ("out_dir" in names) == path.stem.startswith("report_")
     assert tagged[0] is code_cells(notebook)[0], "nothing runs before the parameters"

@@ -19,22 +19,37 @@ import pandas as pd
 from dialogeval.exceptions import UnknownNameError, UsageError, show
 from dialogeval.metrics import Metric, Sums, ratio
 from dialogeval.metrics.task import alike
+from dialogeval.tables import turn_rows
 
 Ints = np.ndarray
 
 
 @dataclass(frozen=True)
 class Triples:
-    """One side's states: distinct triples sorted by turn."""
+    """One side's states: distinct triples as increasing numbers, (turn · slots + slot) · values + value."""
 
-    turn: Ints
-    slot: Ints
-    value: Ints
     key: Ints
+    n_slots: int
+    n_values: int
+
+    @property
+    def turn(self) -> Ints:
+        """The turn of each triple; like the other codes not kept, as a million turns have many triples."""
+        return self.key // (self.n_slots * self.n_values)
+
+    @property
+    def slot(self) -> Ints:
+        """The slot of each triple."""
+        return self.key // self.n_values % self.n_slots
+
+    @property
+    def value(self) -> Ints:
+        """The value of each triple."""
+        return self.key % self.n_values
 
     def take(self, keep: Ints) -> Triples:
         """Return the triples where ``keep`` is true."""
-        return Triples(self.turn[keep], self.slot[keep], self.value[keep], self.key[keep])
+        return replace(self, key=self.key[keep])
 
 
 @dataclass(frozen=True)
@@ -98,7 +113,7 @@ class StatePair:
 
     def slot_key(self, triples: Triples) -> Ints:
         """Return (turn, slot) of each triple as one number, increasing."""
-        return triples.turn * max(len(self.slots), 1) + triples.slot
+        return triples.key // triples.n_values
 
     def per_turn(self, triples: Triples, mask: Ints | None = None) -> Ints:
         """Count triples by turn; shape (n,)."""
@@ -131,50 +146,42 @@ def pair_states(
     schema: Schema | None = None,
 ) -> StatePair:
     """Code two tables of states for scoring."""
-    both = [turns["dialogue_id"], gold["dialogue_id"], pred["dialogue_id"]]
-    codes, _ = pd.factorize(pd.concat(both, ignore_index=True), sort=True)
-    n, m = len(turns), len(gold)
-    dialogue = codes[:n].astype("int64")
-    number = turns["turn"].to_numpy()
-    order = np.lexsort((number, dialogue))
-    width = int(max((int(f["turn"].max()) for f in (turns, gold, pred) if len(f)), default=0)) + 1
-    places = dialogue[order] * width + number[order]
-
-    def rows(frame: pd.DataFrame, ids: Ints) -> tuple[Ints, Ints]:
-        wanted = ids.astype("int64") * width + frame["turn"].to_numpy()
-        spot = np.searchsorted(places, wanted)
-        spot[spot == len(places)] = 0
-        return spot, (places[spot] == wanted) if n else np.zeros(len(frame), bool)
-
-    gold_row, gold_here = rows(gold, codes[n : n + m])
-    pred_row, pred_here = rows(pred, codes[n + m :])
-    domain, domains = pd.factorize(pd.concat([gold["domain"], pred["domain"]], ignore_index=True))
-    slot, slots = pd.factorize(pd.concat([gold["slot"], pred["slot"]], ignore_index=True))
+    dialogue, _ = pd.factorize(turns["dialogue_id"], sort=True)
+    order = np.lexsort((turns["turn"].to_numpy(), dialogue))
+    turns = turns.take(order)
+    domain, domains = _code(gold["domain"], pred["domain"])
+    slot, slots = _code(gold["slot"], pred["slot"])
+    joint, pairs = _code(*(d * np.int64(len(slots)) + s for d, s in zip(domain, slot, strict=True)))
     # Sorted, so that no score depends on the order of rows: of a slot's several values GCA takes the last.
-    value, values = pd.factorize(pd.concat([gold["value"], pred["value"]], ignore_index=True), sort=True)
-    joint, pairs = pd.factorize(domain.astype("int64") * max(len(slots), 1) + slot)
-    names = pd.DataFrame(
-        {"domain": domains[pairs // max(len(slots), 1)], "slot": slots[pairs % max(len(slots), 1)]}
-    )
-    stride = max(len(pairs), 1) * max(len(values), 1)
+    value, values = _code(gold["value"], pred["value"], sort=True)
+    codes = max(len(pairs), 1), max(len(values), 1)
 
-    def side(row: Ints, here: Ints, at: slice) -> Triples:
-        key = row * stride + joint[at].astype("int64") * max(len(values), 1) + value[at]
-        key = distinct(key[here])
-        return Triples(key // stride, key % stride // max(len(values), 1), key % max(len(values), 1), key)
+    def side(table: pd.DataFrame, slot: Ints, value: Ints) -> Triples:
+        row = turn_rows(turns, table)
+        key = (row * codes[0] + slot) * codes[1] + value
+        return Triples(distinct(key[row >= 0]), *codes)
 
-    per_turn = np.broadcast_to(np.asarray(n_slots, dtype="int64"), (n,))
-    ids = turns["dialogue_id"].to_numpy()[order]
     return StatePair(
-        index=pd.MultiIndex.from_arrays([ids, number[order]], names=["dialogue_id", "turn"]),
+        index=pd.MultiIndex.from_frame(turns[["dialogue_id", "turn"]]),
         dialogue=dialogue[order],
-        gold=side(gold_row, gold_here, slice(0, m)),
-        pred=side(pred_row, pred_here, slice(m, None)),
-        slots=names,
+        gold=side(gold, joint[0], value[0]),
+        pred=side(pred, joint[1], value[1]),
+        slots=pd.DataFrame(
+            {"domain": domains[pairs // max(len(slots), 1)], "slot": slots[pairs % max(len(slots), 1)]}
+        ),
         values=np.asarray(values, dtype=object),
-        n_slots=per_turn[order],
+        n_slots=np.broadcast_to(np.asarray(n_slots, dtype="int64"), (len(turns),))[order],
         schema=replace(schema, services=schema.services[order]) if schema else None,
     )
+
+
+def _code(gold: Any, pred: Any, sort: bool = False) -> tuple[list[Ints], pd.Index]:
+    """Code the columns of both sides alike, in the order of appearance or sorted."""
+    sides = [pd.factorize(column) for column in (gold, pred)]
+    names = pd.Index(sides[0][1]).append(pd.Index(sides[1][1]))
+    codes, known = pd.factorize(names, sort=sort)
+    codes, n = codes.astype("int32"), len(sides[0][1])
+    return [codes[:n][sides[0][0]], codes[n:][sides[1][0]]], pd.Index(known)
 
 
 def pair_states_from_lists(
