@@ -34,6 +34,7 @@ from dialogeval.exceptions import (
     progress,
     show,
 )
+from dialogeval.golds import match_turns
 from dialogeval.locate import locate_predictions
 from dialogeval.metrics.goals import RICHNESS_METRICS
 from dialogeval.metrics.task import (
@@ -44,7 +45,7 @@ from dialogeval.metrics.task import (
     load_database,
     offers_table,
 )
-from dialogeval.pairing import match_turns, scorable
+from dialogeval.pairing import scorable
 from dialogeval.predictions.load import as_loaded, load_predictions, system_name
 from dialogeval.protocols import PROTOCOLS, Protocol, chosen_protocol, find_protocol
 from dialogeval.scoring import RESAMPLES, SEED, Scores, score

@@ -19,18 +19,11 @@ import pandas as pd
 
 from dialogeval.corpora.load import as_corpus
 from dialogeval.exceptions import DialogevalError, UnknownNameError, UsageError
+from dialogeval.golds import GOLDS, Coverage, lay_out, match_turns, ontology_size
 from dialogeval.metrics import Metric
 from dialogeval.metrics.states import FUZZY_METRICS, StatePair, pair_states
 from dialogeval.normalize import own_steps
-from dialogeval.pairing import (
-    GOLDS,
-    Coverage,
-    lay_out,
-    match_turns,
-    normalize_pair,
-    ontology_size,
-    state_pair,
-)
+from dialogeval.pairing import normalize_pair, state_pair
 from dialogeval.predictions.load import as_loaded
 from dialogeval.protocols import PROTOCOLS, Protocol, find_protocol, metric_table, signature
 from dialogeval.scoring import SEED

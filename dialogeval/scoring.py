@@ -22,8 +22,9 @@ import pandas as pd
 from dialogeval import __version__
 from dialogeval.corpora.load import as_corpus
 from dialogeval.exceptions import UnknownNameError, UsageError, printable, show
+from dialogeval.golds import Coverage, in_version, lay_out, match_turns
 from dialogeval.metrics import Metric
-from dialogeval.pairing import Coverage, in_version, lay_out, make_pairs, match_turns, scorable
+from dialogeval.pairing import make_pairs, scorable
 from dialogeval.predictions.load import as_loaded
 from dialogeval.protocols import Protocol, chosen_protocol, compared, find_protocol, signature
 from dialogeval.stats import RESAMPLES, SEED, count_all, value_table

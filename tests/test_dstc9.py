@@ -16,7 +16,7 @@ import dialogeval as de
 from dialogeval.corpora import crosswoz
 from dialogeval.exceptions import CoverageError, PredictionError, UsageError
 from dialogeval.files import read_bytes
-from dialogeval.pairing import GOLDS
+from dialogeval.golds import GOLDS
 from dialogeval.predictions.cells import Cell, build
 from dialogeval.protocols import PROTOCOLS
 from dialogeval.tables import Corpus, Predictions, table

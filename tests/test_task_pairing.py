@@ -10,8 +10,9 @@ import pytest
 from dialogeval.analysis.breakdowns import breakdown
 from dialogeval.corpora.load import load_corpus
 from dialogeval.exceptions import DataFileError, UsageError
+from dialogeval.golds import match_turns
 from dialogeval.metrics.task import LEADERBOARD, task_counts
-from dialogeval.pairing import match_turns, task_pair
+from dialogeval.pairing import task_pair
 from dialogeval.protocols import PROTOCOLS
 from dialogeval.resources import resource_dir
 from dialogeval.scoring import score

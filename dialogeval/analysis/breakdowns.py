@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from dialogeval.exceptions import UnknownNameError, UsageError
+from dialogeval.golds import gold_of
 from dialogeval.metrics import ratio
 from dialogeval.metrics.goals import goal_counts, goal_labels
 from dialogeval.metrics.states import (
@@ -29,7 +30,6 @@ from dialogeval.metrics.states import (
     recall,
 )
 from dialogeval.metrics.text import TEXT_METRICS, bleu_counts, splitter
-from dialogeval.pairing import gold_of
 from dialogeval.placeholders import canonicalize_placeholders, slot_placeholder
 from dialogeval.protocols import metric_table
 from dialogeval.stats import SEED, value_table
