@@ -107,13 +107,16 @@ def text_notes(
             f"tokens): tokeniser {tokenizer} takes whole utterances for words; choose zh or char (--tokenizer zh)"
         )
     name = names_pattern(canonical_names())
-    marked, glued = {}, {}
+    marked: dict[str, float] = {}
+    glued: dict[str, float] = {}
     for side, texts in (("references", references), ("responses", responses)):
         # Each distinct text is looked at once: references and systems repeat themselves.
-        times = pd.Series(texts, dtype="str").value_counts()
-        marked[side] = float(times[[bool(name.search(t)) for t in times.index]].sum() / max(len(texts), 1))
-        marks = [times.index.str.count(p) @ times for p in (r"\w[.,?!](?:\s|$)", r"\s[.,?!](?:\s|$)")]
-        glued[side] = float(marks[0] / max(sum(marks), 1))
+        found = pd.Series(texts, dtype="str").value_counts()
+        times = found.to_numpy()
+        marked[side] = times[[bool(name.search(t)) for t in found.index]].sum() / max(len(texts), 1)
+        marks = [found.index.str.count(rf"{before}[.,?!](?:\s|$)") for before in (r"\w", r"\s")]
+        close, apart = (times @ n.to_numpy() for n in marks)
+        glued[side] = close / max(close + apart, 1)
     if goals and not marked["references"]:
         yield "no reference holds a slot placeholder: the goal scores are 0 for that reason"
     plain, full = sorted(marked, key=lambda side: marked[side])
@@ -125,10 +128,10 @@ def text_notes(
             + mend
             * (plain == "responses")
         )
-    apart, close = sorted(glued, key=lambda side: glued[side])
-    if glued[close] - glued[apart] > 0.5:
+    loose, tight = sorted(glued, key=lambda side: glued[side])
+    if glued[tight] - glued[loose] > 0.5:
         yield (
-            f"the {close} attach punctuation to words ({glued[close]:.0%} of the marks) and the other side does "
+            f"the {tight} attach punctuation to words ({glued[tight]:.0%} of the marks) and the other side does "
             "not: tokens split on white space then differ for no other reason; tokeniser 13a splits the marks "
             "of both sides off (--tokenizer 13a)"
         )
@@ -143,12 +146,9 @@ def task_notes(pair: TaskPair, booked: bool) -> Iterator[str]:
     if pair.active is not None:
         # Acts of no particular domain are called general and booking.
         aims = {*pair.goals["domain"], "general", "booking"}
-        domains = pair.active["domain"]
-        if counts := domains[~domains.isin(aims)].value_counts().to_dict():
-            what = (
-                f"{sum(counts.values()):,} predicted active domains are none of the goals' and have no effect"
-            )
-            yield f"{what}: {_counted(counts)}"
+        if strange := Counter(domain for domain in pair.active["domain"] if domain not in aims):
+            what = f"{strange.total():,} predicted active domains are none of the goals' and have no effect"
+            yield f"{what}: {_counted(strange)}"
     yield from pair.database.notes
     aimed = set(pair.goals["dialogue_id"])
     if without := [i for i in dict.fromkeys(pair.dialogue_id) if i not in aimed]:
