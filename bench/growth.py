@@ -1,10 +1,9 @@
-"""How time and memory grow with the number of turns, and what Dask adds.
+"""How time and memory grow with the number of turns.
 
 The shared systems' predictions with their gold, repeated under new ids to 7 thousand, 70 thousand and a
-million turns, are scored from files in pieces: the state family (protocol ``trade``) and the generation
-family (``lai2019``), each in a process of its own, whose time and peak memory are taken. The exponent of
-growth is the slope of log time over log turns between the two larger sizes. Then the million again on Dask
-with two workers, start of the workers included, against one process.
+million turns, are read and scored: the state family (protocol ``trade``) and the generation family
+(``lai2019``), each in a process of its own, whose time and peak memory are taken. The exponent of growth is
+the slope of log time over log turns between the two larger sizes.
 """
 
 from __future__ import annotations
@@ -22,26 +21,22 @@ from pathlib import Path
 
 SIZES = (7_000, 70_000, 1_000_000)
 FAMILIES = {"trade": "states/ubar.jsonl.gz", "lai2019": "responses/ubar.pairs.jsonl.gz"}
-LIMIT = 4 * 1024**3
+LIMIT = 1024**3
 
-#: Scores a file and prints seconds, peak memory in bytes and the scores.
+#: Scores a file and prints seconds and peak memory in bytes.
 _RUN = """
 import json, resource, sys, time
 from pathlib import Path
 start = time.perf_counter()
-from dialogeval.scale import score_in_pieces
-def peak():
-    # What getrusage says of a process that was just started includes what started it.
-    status = Path("/proc/self/status")
-    if status.exists():
-        return int(status.read_text().partition("VmHWM:")[2].split()[0]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-def main():
-    path, protocol, dask = sys.argv[1:]
-    scores = score_in_pieces(None, path, protocol, dask=json.loads(dask) or None)
-    print(json.dumps([time.perf_counter() - start, peak(), scores.to_dict()]))
-if __name__ == "__main__":
-    main()
+import dialogeval as de
+scores = de.score(None, sys.argv[1], sys.argv[2])
+status = Path("/proc/self/status")
+# What getrusage says of a process that was just started includes what started it.
+if status.exists():
+    peak = int(status.read_text().partition("VmHWM:")[2].split()[0]) * 1024
+else:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+print(json.dumps([time.perf_counter() - start, peak]))
 """
 
 
@@ -56,34 +51,24 @@ def main() -> int:
 
 
 def family(protocol: str, source: Path) -> bool:
-    """Measure one family of scores at all sizes, then the largest on Dask."""
-    seconds, results, good = [], [], True
+    """Measure one family of scores at all sizes."""
+    seconds, good = [], True
     with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder, "run.py")
-        script.write_text(_RUN)
         for size in SIZES:
             file = Path(folder, f"{size}.jsonl")
             turns = repeat(source, file, size)
-            taken, peak, scores = run(script, file, protocol, "")
+            taken, peak = run(file, protocol)
             seconds.append((turns, taken))
-            results.append(scores)
             good &= peak <= LIMIT
             print(
                 f"growth {protocol:8} {turns:9,} turns ({file.stat().st_size / 1e6:7,.0f} MB): "
                 f"{taken:7.1f} s, peak {peak / 1024**2:6,.0f} MiB (target {LIMIT / 1024**2:,.0f})"
             )
-            if size != SIZES[-1]:
-                file.unlink()
-        (n, a), (m, b) = seconds[-2:]
-        exponent = math.log(b / a) / math.log(m / n)
-        spread, _, parallel = run(script, file, protocol, "local")
-    equal = results[-1] == parallel
-    good &= exponent <= 1.05 and equal and spread < b
-    print(
-        f"growth {protocol:8} exponent {exponent:.2f} (target 1.05); Dask, two workers: {spread:.1f} s, "
-        f"{b / spread:.2f} times one process; values {'equal' if equal else 'DIFFER'}"
-    )
-    return good
+            file.unlink()
+    (n, a), (m, b) = seconds[-2:]
+    exponent = math.log(b / a) / math.log(m / n)
+    print(f"growth {protocol:8} exponent {exponent:.2f} (target 1.05)")
+    return good and exponent <= 1.05
 
 
 def repeat(source: Path, target: Path, turns: int) -> int:
@@ -112,12 +97,11 @@ def _renamed(lines: list[str]) -> Iterator[tuple[str, bool]]:
         copy += 1
 
 
-def run(script: Path, file: Path, protocol: str, dask: str) -> tuple[float, int, dict]:
-    """Score a file in a new process; return seconds, its peak memory in bytes, and the scores."""
-    call = [sys.executable, str(script), str(file), protocol, json.dumps(dask)]
-    out = subprocess.run(call, stdout=subprocess.PIPE, check=True).stdout
-    seconds, peak, scores = json.loads(out)
-    return seconds, peak, {k: scores[k] for k in ("metrics", "signature")}
+def run(file: Path, protocol: str) -> tuple[float, int]:
+    """Score a file in a new process; return seconds and its peak memory in bytes."""
+    call = [sys.executable, "-c", _RUN, str(file), protocol]
+    seconds, peak = json.loads(subprocess.run(call, stdout=subprocess.PIPE, check=True).stdout)
+    return seconds, peak
 
 
 if __name__ == "__main__":

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import dialogeval as de
+from dialogeval.golds import match_turns
 from dialogeval.metrics.task import FUZZY, TASK_METRICS, Database, TaskPair, alike, task_counts
 from dialogeval.mwzeval import NO_CONSTRAINT, minutes
-from dialogeval.pairing import match_turns, task_pair
+from dialogeval.pairing import task_pair
 from dialogeval.protocols import PROTOCOLS
 
 SYSTEMS = ("ubar", "lava")

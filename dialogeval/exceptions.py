@@ -1,26 +1,26 @@
-"""Progress on a terminal: a bar that shows only when a job takes longer than two seconds.
+"""Errors in one line each, and what messages are made of.
 
-In: things to go through. Out: the same things, one after the other. In a notebook, a file or a pipe
-nothing is shown, so that outputs stay the same from run to run.
+In: what is wrong, where, what was expected, what came and how to mend it. Out: one line, whatever the
+input held. Beside them the bar that shows on a terminal when a job takes longer than two seconds.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
+
+#: Characters of a message: an id of a hostile file must not fill the terminal.
+_LONGEST = 2000
 
 
 def show(value: object, limit: int = 60) -> str:
     """Describe a value of untrusted input on one short line: its type and its beginning."""
     if value is None:
         return "null"
-    names = {str: "a string", bool: "a boolean", int: "a number", float: "a number"}
-    names |= {list: "a list", dict: "an object"}
-    kind = names.get(type(value), type(value).__name__)
+    names = {str: "a string", bool: "a boolean", int: "a number", float: "a number", list: "a list"}
+    kind = (names | {dict: "an object"}).get(type(value), type(value).__name__)
     # A slice first: the repr of a large object would cost far more than the line is worth.
     if isinstance(value, (str, list)):
         value = value[:limit]
@@ -34,10 +34,6 @@ def show(value: object, limit: int = 60) -> str:
 def printable(text: object) -> str:
     """Keep a name of a file or a system from writing to the terminal; it stays on one line."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
-
-
-#: Characters of a message: an id of a hostile file must not fill the terminal.
-_LONGEST = 2000
 
 
 class DialogevalError(Exception):
@@ -73,39 +69,22 @@ class DialogevalError(Exception):
     ) -> None:
         self.problem, self.file, self.dialogue, self.turn = problem, file, dialogue, turn
         self.expected, self.got, self.mend = expected, got, mend
-        place = []
-        if dialogue is not None:
-            place.append(f"dialogue {dialogue}")
-        if turn is not None:
-            place.append(f"turn {turn}")
-        parts = [str(file)] if file is not None else []
-        parts += [", ".join(place)] if place else []
+        place = [f"{what} {at}" for what, at in (("dialogue", dialogue), ("turn", turn)) if at is not None]
         text = problem
         if expected is not None:
             text += f": expected {expected}" if problem else f"expected {expected}"
-        if got is not None:
-            text += f", got {got}"
-        if mend is not None:
-            text += f"; {mend}"
+        text += "" if got is None else f", got {got}"
+        text += "" if mend is None else f"; {mend}"
+        said = ": ".join(filter(None, (", ".join(place), text)))
         #: The line without the file, for pages that are passed on: where it lies is nobody's business there.
-        self.said = _line([*parts[file is not None :], text])
-        super().__init__(_line([*parts, text]))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # Keyword-only arguments do not survive the default pickling, which worker processes need.
-        fields = ("file", "dialogue", "turn", "expected", "got", "mend")
-        return _rebuild, (type(self), self.problem, {f: getattr(self, f) for f in fields})
+        self.said = _line(said)
+        super().__init__(_line(said if file is None else f"{file}: {said}"))
 
 
-def _line(parts: list[str]) -> str:
+def _line(text: str) -> str:
     """One line whatever the input held: control characters would let a file write to the terminal."""
-    line = " ".join(": ".join(parts).split())
-    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(text.split()))
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-
-
-def _rebuild(cls: type[DialogevalError], problem: str, fields: dict) -> DialogevalError:
-    return cls(problem, **fields)
 
 
 class DataFileError(DialogevalError):
@@ -145,55 +124,15 @@ class UnknownNameError(UsageError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], mend: str | None = None) -> None:
         names = [str(k) for k in known]
-        self.kind, self.name, self.known = kind, name, names
         close = difflib.get_close_matches(str(name), names, n=2)
         guess = f"did you mean {' or '.join(close)}? " if close else ""
         listing = ", ".join(names) if names else "none"
         super().__init__(f"unknown {kind} {str(name)[:80]!r}: {guess}known: {listing}", mend=mend)
+        self.again = kind, name, names, mend
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return UnknownNameError, (self.kind, self.name, self.known, self.mend)
-
-
-@dataclass(frozen=True)
-class Remark:
-    """Something noticed, with its counts."""
-
-    say: Callable[..., list[str]]
-    facts: Counter[Any] = field(default_factory=Counter)
-    about: tuple[Any, ...] = ()
-
-    @property
-    def lines(self) -> list[str]:
-        """What there is to say."""
-        return self.say(self.facts, *self.about)
-
-
-def plain(text: str) -> Remark:
-    """Return a remark that says the same whatever is counted."""
-    return Remark(_said, Counter(), (text,))
-
-
-def _said(facts: Counter[Any], text: str) -> list[str]:
-    return [text]
-
-
-def merge_remarks(pieces: Iterable[Iterable[Remark]]) -> list[Remark]:
-    """Add the counts of what several pieces say about the same thing."""
-    merged: dict[tuple[Any, ...], Counter[Any]] = {}
-    for remarks in pieces:
-        times: Counter[Any] = Counter()
-        for remark in remarks:
-            what = remark.say, remark.about
-            # update, not +: that would drop what was counted as 0.
-            merged.setdefault((*what, times[what]), Counter()).update(remark.facts)
-            times[what] += 1
-    return [Remark(say, facts, about) for (say, about, _), facts in merged.items()]
-
-
-def all_lines(remarks: Iterable[Remark]) -> list[str]:
-    """Say all remarks, each line once."""
-    return list(dict.fromkeys(line for remark in remarks for line in remark.lines))
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Made of other arguments than its line, which worker processes need to send it.
+        return UnknownNameError, self.again
 
 
 def few(names: Sequence[str], most: int = 5, width: int = 40) -> str:
@@ -202,8 +141,6 @@ def few(names: Sequence[str], most: int = 5, width: int = 40) -> str:
 
 
 T = TypeVar("T")
-#: Seconds before a bar appears.
-DELAY = 2.0
 
 
 def progress(items: Iterable[T], total: int, what: str, unit: str = "it") -> Iterator[T]:
@@ -211,4 +148,4 @@ def progress(items: Iterable[T], total: int, what: str, unit: str = "it") -> Ite
     from tqdm import tqdm
 
     # disable=None: silent where standard error is no terminal.
-    yield from tqdm(items, total=total, desc=what, unit=unit, delay=DELAY, leave=False, disable=None)
+    yield from tqdm(items, total=total, desc=what, unit=unit, delay=2.0, leave=False, disable=None)

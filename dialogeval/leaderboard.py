@@ -22,7 +22,8 @@ from dialogeval.exceptions import DataFileError, DialogevalError, UsageError, pr
 from dialogeval.locate import locate_predictions
 from dialogeval.metrics.goals import RICHNESS_METRICS
 from dialogeval.metrics.task import LEADERBOARD, load_database
-from dialogeval.pairing import match_turns, scorable
+from dialogeval.golds import match_turns
+from dialogeval.pairing import scorable
 from dialogeval.predictions.load import load_predictions, system_name
 from dialogeval.protocols import PROTOCOLS, Protocol, find_protocol
 from dialogeval.scoring import RESAMPLES, SEED, Scores, score

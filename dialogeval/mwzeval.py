@@ -32,7 +32,7 @@ _DIGITS = re.compile("[0-9]+")
 _HHMM = re.compile("([0-9]{2}):([0-9]{2,9})")
 
 
-def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[Any]]:
+def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[str]]:
     """Lower-case texts and write their placeholders as canonical upper-case names."""
     from dialogeval.placeholders import read_placeholders
 
@@ -41,7 +41,7 @@ def mark_placeholders(texts: Iterable[str], what: str = "responses") -> tuple[li
     return read_placeholders([text.lower() for text in texts], what, table)
 
 
-def normalize_responses(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[Any]]:
+def normalize_responses(texts: Iterable[str], what: str = "responses") -> tuple[list[str], list[str]]:
     """Normalise delexicalised responses (or references) for BLEU and lexical richness."""
     marked, remarks = mark_placeholders(texts, what)
     retokenize = _retokenizer()

@@ -18,7 +18,7 @@ from importlib import resources
 
 import pandas as pd
 
-from dialogeval.exceptions import Remark, UnknownNameError, UsageError, show
+from dialogeval.exceptions import UnknownNameError, UsageError, show
 from dialogeval.resources import lookup
 
 #: A placeholder with the plural ending that may stand straight after it.
@@ -86,22 +86,15 @@ def count_unbalanced(texts: Iterable[str]) -> int:
 
 def read_placeholders(
     texts: Sequence[str], what: str, table: pd.DataFrame | None = None
-) -> tuple[list[str], list[Remark]]:
+) -> tuple[list[str], list[str]]:
     """Write placeholders as canonical names, and note those that are unknown or unbalanced."""
-    unbalanced = Counter(n=count_unbalanced(texts))
+    unbalanced = count_unbalanced(texts)
+    notes = [f"{unbalanced:,} texts with unbalanced square brackets, kept as they stand"] * bool(unbalanced)
     marked, unknown = canonicalize_placeholders(texts, table)
-    return marked, [Remark(_say_unbalanced, unbalanced, (what,)), Remark(_say_unknown, unknown, (what,))]
-
-
-def _say_unbalanced(facts: Counter[str], what: str) -> list[str]:
-    n = facts["n"]
-    return [f"{what}: {n:,} texts with unbalanced square brackets, kept as they stand"] if n else []
-
-
-def _say_unknown(facts: Counter[str], what: str) -> list[str]:
-    notes = unknown_notes(facts)
-    more = [f"{len(notes) - 5} more unknown placeholder names dropped"] if len(notes) > 5 else []
-    return [f"{what}: {note}" for note in [*notes[:5], *more]]
+    names = unknown_notes(unknown)
+    notes += names[:5]
+    notes += [f"{len(names) - 5} more unknown placeholder names dropped"] if len(names) > 5 else []
+    return marked, [f"{what}: {note}" for note in notes]
 
 
 def fold_case(texts: Iterable[str], names: Iterable[str] | None = None) -> list[str]:

@@ -1,7 +1,7 @@
-"""Scores in words: what was scored, what each number means, and what to write in a paper.
+"""Scoring: gold, predictions and a protocol in; numbers with their definition out, and what they say.
 
-In: `Scores`. Out: tables and sentences made from the result alone, so that a report on any corpus
-and system says what is true of it. `show_table` displays tables whose cells hold text of the data.
+`score` gives `Scores`; the functions below it make tables and sentences of the result alone, so that a
+report on any corpus and system says what is true of it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ import os
 import platform
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +19,13 @@ import pandas as pd
 
 from dialogeval import __version__
 from dialogeval.corpora.load import as_corpus
-from dialogeval.exceptions import UnknownNameError, UsageError, all_lines, printable, show
+from dialogeval.exceptions import UnknownNameError, UsageError, printable, show
+from dialogeval.golds import Coverage, in_version, lay_out, match_turns
 from dialogeval.metrics import Metric
-from dialogeval.pairing import Coverage, in_version, lay_out, make_pairs, match_turns, scorable
+from dialogeval.pairing import make_pairs, scorable
 from dialogeval.predictions.load import as_loaded
 from dialogeval.protocols import Protocol, chosen_protocol, compared, find_protocol, signature
+from dialogeval.resources import lookup
 from dialogeval.stats import RESAMPLES, SEED, count_all, value_table
 from dialogeval.tables import Corpus, Predictions, as_predictions
 
@@ -43,20 +43,17 @@ PACKAGES = (
 def environment() -> dict[str, str]:
     """Return the versions by name, and the kind of machine."""
     found = {"dialogeval": __version__, "Python": platform.python_version()}
-    found |= {name: _version(name) for name in PACKAGES}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = ""
     return found | {"system": f"{platform.system()} {platform.machine()}"}
 
 
 def environment_table() -> pd.DataFrame:
     """Return `environment` as a table."""
     return pd.DataFrame(list(environment().items()), columns=["part", "version"])
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""
 
 
 @dataclass(frozen=True)
@@ -98,13 +95,9 @@ class Scores:
     @property
     def pair(self) -> Any:
         """The one pair of a protocol that scores states or texts, not both."""
-        if not self.pairs:
-            raise not_kept()
         if len(self.pairs) != 1:
-            keys = " and ".join(map(repr, self.pairs))
-            raise UsageError(
-                f"protocol {self.protocol.name} compares {keys}", mend="choose one of scores.pairs"
-            )
+            problem = f"protocol {self.protocol.name} compares {' and '.join(map(repr, self.pairs))}"
+            raise UsageError(problem, mend="choose one of scores.pairs")
         return next(iter(self.pairs.values()))
 
     def __getitem__(self, key: str) -> float:
@@ -115,16 +108,13 @@ class Scores:
         if key not in self.table.index:
             named = self.table.index[self.table["label"].str.lower() == str(key).lower()]
             raise UnknownNameError("score", key, named if len(named) else sorted(self.table.index))
-        row: Any = self.table.loc[key]
-        return row
+        return self.table.loc[key]  # type: ignore[return-value]
 
     def by(self, by: str | pd.Series, *, training: Corpus | None = None) -> pd.DataFrame:
         """Break the scores down, as in ``scores.by("domain")``."""
-        from dialogeval.analysis import breakdowns
+        from dialogeval.analysis.breakdowns import breakdown
 
-        if not self.pairs:
-            raise not_kept()
-        return breakdowns.breakdown(self, by, training=training)
+        return breakdown(self, by, training=training)
 
     def metric_signature(self, key: str) -> str:
         """Return the signature of one score: its name, its switches, and what holds for all."""
@@ -136,69 +126,58 @@ class Scores:
     def to_dict(self) -> dict[str, Any]:
         """Return the object that the command line prints as JSON."""
 
-        def number(value: float) -> float | None:
-            return None if np.isnan(value) else float(value)
-
-        rows = self.table[["value", "low", "high"]].to_dict("index")
+        numbers = self.table[["value", "low", "high"]].astype(object)
         return {
             "protocol": self.protocol.name,
             "signature": self.signature,
             "system": self.system,
             "coverage": self.coverage.to_dict(),
-            "metrics": {str(key): {k: number(v) for k, v in row.items()} for key, row in rows.items()},
+            "metrics": numbers.where(numbers.notna(), None).to_dict("index"),
             "warnings": list(self.warnings),
         }
 
+    def _covered(self) -> str:
+        cover = self.coverage
+        return (
+            f"{cover.dialogues_scored:,} of {cover.dialogues_in_corpus:,} dialogues, "
+            f"{cover.turns_scored:,} of {cover.turns_in_corpus:,} turns"
+        )
+
     def to_text(self) -> str:
         """Return the scores as lines for a terminal."""
+        title = self.protocol.title or "user-defined"
+        lines = [f"{self.system}: protocol {self.protocol.name} ({title})", f"{self._covered()} scored", ""]
         width = max(len(str(k)) for k in self.table.index)
-        cover = self.coverage
-        lines = [
-            f"{self.system}: protocol {self.protocol.name} ({self.protocol.title or 'user-defined'})",
-            f"{cover.dialogues_scored:,} of {cover.dialogues_in_corpus:,} dialogues, "
-            f"{cover.turns_scored:,} of {cover.turns_in_corpus:,} turns scored",
-            "",
-        ]
         for key, row in self.table.iterrows():
             lines.append(f"{key!s:<{width}}  {_cell(row):<28} {row['unit']}".rstrip())
-        lines += ["", f"signature: {self.signature}"]
-        lines += [f"warning: {w}" for w in self.warnings]
+        lines += ["", f"signature: {self.signature}", *(f"warning: {w}" for w in self.warnings)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        cells = pd.DataFrame(
-            {
-                "score": self.table["label"],
-                "value [95 % interval]": [_cell(row) for _, row in self.table.iterrows()],
-                "unit": self.table["unit"],
-                "better": self.table["better"],
-            }
-        )
-        cover = self.coverage
+        cells = self.table[["label", "unit", "better"]].rename(columns={"label": "score"})
+        cells.insert(1, "value [95 % interval]", [_cell(row) for _, row in self.table.iterrows()])
         notes = "".join(f"<li>{html.escape(w)}</li>" for w in self.warnings)
+        system, protocol, signed = map(html.escape, (self.system, self.protocol.name, self.signature))
         return (
-            f"<p><b>{html.escape(self.system)}</b>, protocol {html.escape(self.protocol.name)}: "
-            f"{cover.dialogues_scored:,} of {cover.dialogues_in_corpus:,} dialogues, "
-            f"{cover.turns_scored:,} of {cover.turns_in_corpus:,} turns</p>"
-            + cells.to_html(border=0)
-            + f"<p><code>{html.escape(self.signature)}</code></p>"
-            + (f"<ul>{notes}</ul>" if notes else "")
+            f"<p><b>{system}</b>, protocol {protocol}: {self._covered()}</p>{cells.to_html(border=0)}"
+            f"<p><code>{signed}</code></p>" + (f"<ul>{notes}</ul>" if notes else "")
         )
 
 
-def not_kept() -> UsageError:
-    """Return the error for who looks for the turns of a file that was read in pieces."""
-    problem = "the scores of a file that was read in pieces keep no turns to look at"
-    return UsageError(problem, mend="score it, or a part of it, with score()")
+def _number(value: float, unit: str) -> str:
+    return f"{value:.4f}" if unit == "fraction" else f"{value:.2f}"
 
 
-def _cell(row: pd.Series) -> str:
-    digits = 4 if row["unit"] == "fraction" else 2
-    text = f"{row['value']:.{digits}f}"
-    return text if np.isnan(row["low"]) else f"{text} [{row['low']:.{digits}f}, {row['high']:.{digits}f}]"
+def _interval(row: pd.Series, between: str = ", ") -> str:
+    return _number(row["low"], row["unit"]) + between + _number(row["high"], row["unit"])
+
+
+def _cell(row: pd.Series, sign: str = "") -> str:
+    text = _number(row["value"], row["unit"]) + sign
+    return text if np.isnan(row["low"]) else f"{text} [{_interval(row)}]"
 
 
 def score(
@@ -261,10 +240,10 @@ def score(
     >>> score(gold, gold, protocol="lin2021")["joint_goal_accuracy"]
     1.0
     """
-    check_arguments(gold, predictions, resamples, seed)
+    _check_arguments(gold, predictions, resamples, seed)
     if isinstance(predictions, Corpus):
-        version = find_protocol(protocol).gold if protocol is not None else "annotated"
-        predictions = as_predictions(in_version(predictions, version))
+        gold_version = find_protocol(protocol).gold if protocol is not None else "annotated"
+        predictions = as_predictions(in_version(predictions, gold_version))
     predictions = as_loaded(predictions)
     gold = as_corpus(gold, split) or predictions.gold
     if gold is None:
@@ -282,41 +261,34 @@ def score(
     metrics, dropped = scorable(protocol.resolve_metrics(), gold, predictions)
     missing = missing or protocol.missing
     coverage = match_turns(gold, predictions, missing)
+    if not coverage.turns_scored:
+        raise UsageError("no turn is left to score", file=predictions.path or predictions.name)
     warnings = [*coverage.warnings, *predictions.notes]
     if predictions.gold is not None and predictions.gold is not gold:
         mend = "name no corpus to use it"
         warnings.append(f"the file carries its own gold, which was not used: {gold.id} was; {mend}")
-    if not coverage.turns_scored:
-        raise UsageError("no turn is left to score", file=predictions.path or predictions.name)
     pairs, said = make_pairs(metrics, gold, predictions, protocol, coverage)
-    warnings += [*why, *dropped, *all_lines(said)]
     counts = count_all(metrics, pairs)
-    table = value_table(metrics, counts, resamples, seed)
+    aligned = alignment.id if alignment else ""
+    sampled = (resamples, seed)
+    signed = signature(
+        protocol, compared(pairs), gold, coverage, missing, *sampled, aligned, predictions.changes
+    )
     return Scores(
-        system=printable(predictions.name),
-        protocol=protocol,
-        signature=signature(
-            protocol,
-            compared(pairs),
-            gold,
-            coverage,
-            missing,
-            resamples,
-            seed,
-            alignment.id if alignment else "",
-            predictions.changes,
-        ),
-        coverage=coverage,
-        table=table,
-        metrics=metrics,
-        counts=counts,
-        warnings=tuple(dict.fromkeys(warnings)),
+        printable(predictions.name),
+        protocol,
+        signed,
+        coverage,
+        value_table(metrics, counts, *sampled),
+        metrics,
+        counts,
+        warnings=tuple(dict.fromkeys([*warnings, *why, *dropped, *said])),
         pairs=pairs,
         gold=gold,
     )
 
 
-def check_arguments(gold: object, predictions: object, resamples: object, seed: object) -> None:
+def _check_arguments(gold: object, predictions: object, resamples: object, seed: object) -> None:
     """Refuse what is none of the things that `score` takes."""
     path = (str, os.PathLike)
     if isinstance(gold, Predictions) and isinstance(predictions, Corpus):
@@ -327,31 +299,31 @@ def check_arguments(gold: object, predictions: object, resamples: object, seed: 
         expected = "Predictions, a Corpus, a name or a path"
         mend = "make Predictions of a table with predictions_from"
         raise UsageError("predictions", expected=expected, got=show(predictions), mend=mend)
-    for name, value, most in (("resamples", resamples, 1_000_000), ("seed", seed, 2**63)):
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-            raise UsageError(name, expected=f"a whole number from 0 to {most:,}", got=show(value))
+    for name, number in (("resamples", resamples), ("seed", seed)):
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            raise UsageError(name, expected="a whole number from 0", got=show(number))
 
 
 def coverage_table(scores: Scores) -> pd.DataFrame:
     """Return how much of the corpus was scored."""
     cover = scores.coverage
-    lacking = cover.turns[~cover.turns["predicted"]]
-    answered = cover.turns.loc[cover.turns["predicted"], "dialogue_id"].nunique()
-    rows = {
-        "dialogues": (cover.dialogues_in_corpus, cover.dialogues_scored, cover.dialogues_scored - answered),
-        "turns": (cover.turns_in_corpus, cover.turns_scored, len(lacking)),
-    }
-    table = pd.DataFrame.from_dict(
-        rows, orient="index", columns=["in corpus", "scored", "without prediction"]
-    )
-    table = table.rename_axis("quantity")
+    answered = cover.turns.loc[cover.turns["predicted"], "dialogue_id"]
+    rows = [
+        (cover.dialogues_in_corpus, cover.dialogues_scored, cover.dialogues_scored - answered.nunique()),
+        (cover.turns_in_corpus, cover.turns_scored, cover.turns_scored - len(answered)),
+    ]
+    index = pd.Index(["dialogues", "turns"], name="quantity")
+    table = pd.DataFrame(rows, index, columns=["in corpus", "scored", "without prediction"])
     return table.assign(**{"left out": table["in corpus"] - table["scored"]})
 
 
 def explain(scores: Scores | pd.DataFrame) -> pd.DataFrame:
     """Return every score with its interval, one line on what it says, and who defined it."""
+    from dialogeval.protocols import metric_table
+
     table = scores.table if isinstance(scores, Scores) else scores
-    sources = {m.key: m.source for m in scores.metrics} if isinstance(scores, Scores) else _sources()
+    metrics = scores.metrics if isinstance(scores, Scores) else metric_table().values()
+    sources = {m.key: m.source for m in metrics}
     rows = {
         str(key): {
             "score": row["label"],
@@ -368,31 +340,31 @@ def explain(scores: Scores | pd.DataFrame) -> pd.DataFrame:
 
 def paper_sentence(scores: Scores) -> str:
     """Return sentences for a paper: the numbers, what they were measured on, how, and how surely."""
-    cover, parts = scores.coverage, _signature_parts(scores.signature)
-    numbers = []
-    for _, row in scores.table.iterrows():
-        text = f"{row['label']} {_number(row['value'], row['unit'])}{_sign(row['unit'])}"
-        numbers.append(text if np.isnan(row["low"]) else f"{text} [{_interval(row, ', ')}]")
+    cover = scores.coverage
+    parts = dict(part.split(":", 1) for part in scores.signature.split("|") if ":" in part)
+    percent = {"per cent": " %"}
+    numbers = [
+        f"{row['label']} {_cell(row, percent.get(row['unit'], ''))}" for _, row in scores.table.iterrows()
+    ]
     source = f" ({scores.protocol.source})" if scores.protocol.source else ""
     text = (
-        f"On {parts.get('gold', 'the gold')} ({_of(cover.dialogues_scored, cover.dialogues_in_corpus)} dialogues, "
+        f"On {parts['gold']} ({_of(cover.dialogues_scored, cover.dialogues_in_corpus)} dialogues, "
         f"{_of(cover.turns_scored, cover.turns_in_corpus)} turns), {scores.system} reaches {', '.join(numbers)} "
-        f"under protocol {scores.protocol.name}{source}, computed with dialogeval {parts.get('v', '')}."
+        f"under protocol {scores.protocol.name}{source}, computed with dialogeval {parts['v']}."
     )
-    lacking = int((~cover.turns["predicted"]).sum())
-    if lacking:
+    if lacking := int((~cover.turns["predicted"]).sum()):
         text += f" {lacking:,} turns without a prediction are scored as empty."
-    resamples, _, seed = parts.get("boot", "").partition("/")
+    resamples, _, seed = parts["boot"].partition("/")
     if seed and not scores.table["low"].isna().all():
-        text += (
-            f" Brackets hold 95 % percentile intervals of {int(resamples):,} bootstrap resamples of dialogues "
-            f"(seed {seed})"
-        )
-        jackknifed = [m.label for m in scores.metrics if m.resample == "jackknife"]
-        text += (
-            f"; for {', '.join(jackknifed)} delete-one-dialogue jackknife intervals." if jackknifed else "."
-        )
+        drawn = f"{int(resamples):,} bootstrap resamples of dialogues (seed {seed})"
+        jackknifed = ", ".join(m.label for m in scores.metrics if m.resample == "jackknife")
+        more = f"; for {jackknifed} delete-one-dialogue jackknife intervals" if jackknifed else ""
+        text += f" Brackets hold 95 % percentile intervals of {drawn}{more}."
     return f"{text} Signature: {scores.signature}"
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part:,}" if part == whole else f"{part:,} of {whole:,}"
 
 
 def show_table(table: pd.DataFrame, digits: int = 3, letters: int = 400) -> None:
@@ -426,44 +398,7 @@ def show_warnings(warnings: Iterable[str]) -> None:
     display({"text/html": page if lines else f"<p>{head}</p>", "text/plain": text}, raw=True)
 
 
-# Helpers ------------------------------------------------------------------------------------------
-
-
-@lru_cache
-def _meanings() -> dict[str, str]:
-    with (files(__package__) / "data" / "meanings.csv").open(encoding="utf-8") as file:
-        table = pd.read_csv(file, dtype="str")
-    return dict(zip(table["key"], table["meaning"], strict=True))
-
-
 def _meaning(key: str) -> str:
     """Return the line of a metric."""
-    meanings = _meanings()
+    meanings = dict(lookup("meanings"))
     return meanings.get(key) or meanings.get(key.split("@")[0].split("/")[0], "")
-
-
-def _sources() -> dict[str, str]:
-    from dialogeval.protocols import metric_table
-
-    return {m.key: m.source for m in metric_table().values()}
-
-
-def _signature_parts(signature: str) -> dict[str, str]:
-    pairs = [part.partition(":") for part in signature.split("|")]
-    return {name: value for name, _, value in pairs if value}
-
-
-def _number(value: float, unit: str) -> str:
-    return f"{value:.4f}" if unit == "fraction" else f"{value:.2f}"
-
-
-def _interval(row: pd.Series, between: str) -> str:
-    return _number(row["low"], row["unit"]) + between + _number(row["high"], row["unit"])
-
-
-def _sign(unit: str) -> str:
-    return " %" if unit == "per cent" else ""
-
-
-def _of(part: int, whole: int) -> str:
-    return f"{part:,}" if part == whole else f"{part:,} of {whole:,}"

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from dialogeval.exceptions import CorpusError, PredictionError, Remark, UsageError, show
+from dialogeval.exceptions import CorpusError, PredictionError, UsageError, show
 
 _STATE = ("dialogue_id", "turn", "domain", "slot", "value")
 
@@ -243,8 +244,6 @@ class Predictions:
         What the reader had to say, with counts.
     changes : tuple of str
         What was done to the file's content, as signatures say it, such as ``responses:value-search``.
-    remarks : tuple of Remark
-        The same as counts, for a file that is read in pieces.
 
     Examples
     --------
@@ -263,7 +262,6 @@ class Predictions:
     path: str = ""
     notes: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
-    remarks: tuple[Remark, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         has = [k for k in ("states", "responses", "active_domains") if getattr(self, k) is not None]
@@ -303,6 +301,17 @@ def as_predictions(corpus: Corpus, name: str = "gold") -> Predictions:
         original_ids=dict(zip(corpus.dialogues["dialogue_id"], corpus.dialogues["original_id"], strict=True)),
         format="corpus",
     )
+
+
+def turn_rows(turns: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
+    """Return for each row of a table the place of its turn among distinct turns, -1 where it is not there."""
+    dialogue, ids = pd.factorize(turns["dialogue_id"])
+    own, names = pd.factorize(table["dialogue_id"])
+    number, numbers = turns["turn"].to_numpy(), table["turn"].to_numpy()
+    width = 1 + max(number.max(initial=0), numbers.max(initial=0))
+    known = ids.get_indexer(names)[own]
+    places = pd.Index(dialogue * width + number)
+    return places.get_indexer(np.where(known < 0, -1, known * width + numbers))
 
 
 def check_table(kind: str, frame: pd.DataFrame, where: str = "table") -> pd.DataFrame:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import dialogeval as de
 from dialogeval.exceptions import CoverageError, PredictionError, UsageError
 from dialogeval.files import read_bytes
-from dialogeval.pairing import GOLDS
+from dialogeval.golds import GOLDS
 from dialogeval.protocols import PROTOCOLS
 from dialogeval.tables import table
 

@@ -8,7 +8,7 @@ import pytest
 
 import dialogeval as de
 from dialogeval.exceptions import UsageError
-from dialogeval.pairing import GOLDS, Gold, accept_alternatives, gold_of, in_version, ontology_size
+from dialogeval.golds import GOLDS, Gold, accept_alternatives, gold_of, in_version, ontology_size
 from dialogeval.tables import COLUMNS, Corpus, table
 
 STATES = [

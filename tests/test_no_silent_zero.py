@@ -9,11 +9,11 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from dialogeval.scale.run import score_in_pieces
 
 import dialogeval as de
 from dialogeval.corpora import multiwoz, schema_guided, unified
 from dialogeval.predictions.load import load_predictions
-from dialogeval.scale.run import score_in_pieces
 from dialogeval.tables import Corpus, Predictions, as_predictions, table
 
 TURNS = table("turns", [("d", 0, "u", "good day to you", 0), ("d", 1, "u", "bye", 0)])

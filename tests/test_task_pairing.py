@@ -9,9 +9,10 @@ import pytest
 
 from dialogeval.analysis.breakdowns import breakdown
 from dialogeval.corpora.load import load_corpus
-from dialogeval.exceptions import DataFileError, UsageError, all_lines
+from dialogeval.exceptions import DataFileError, UsageError
+from dialogeval.golds import match_turns
 from dialogeval.metrics.task import LEADERBOARD, task_counts
-from dialogeval.pairing import match_turns, task_pair
+from dialogeval.pairing import task_pair
 from dialogeval.protocols import PROTOCOLS
 from dialogeval.resources import resource_dir
 from dialogeval.scoring import score
@@ -45,7 +46,7 @@ def test_bad_content_is_counted_and_named(sample: Corpus) -> None:
     made = predictions(sample, responses=responses(sample, "[value_nam] and [oops"), states=states)
     _, said = task_pair(sample, made, PROTOCOLS["mwzeval"], match_turns(sample, made))
     n = len(sample.turns)
-    assert tuple(all_lines(said)) == (
+    assert tuple(said) == (
         "no active domains are predicted: they are estimated from the predicted states",
         f"responses: {n:,} texts with unbalanced square brackets, kept as they stand",
         f"responses: unknown placeholder [value_nam] dropped ({n:,} times); nearest known: [value_name]",

@@ -24,7 +24,7 @@ from dialogeval.metrics.states import (
     count_triples,
 )
 from dialogeval.metrics.text import TEXT_METRICS, bleu_counts
-from dialogeval.pairing import gold_of
+from dialogeval.golds import gold_of
 from dialogeval.tables import Corpus
 
 #: `dialogeval.scoring.Scores`, which stands a floor above: `Scores.by` calls this module.

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from dialogeval.exceptions import UsageError, show
+from dialogeval.tables import turn_rows
 
 Ints = np.ndarray
 States = Sequence[Iterable[tuple[str, str, str]]]
@@ -137,16 +138,30 @@ class TextPair:
 
 @dataclass(frozen=True)
 class Triples:
-    """One side's states: distinct triples sorted by turn."""
+    """One side's states: distinct triples as increasing numbers, (turn · slots + slot) · values + value."""
 
-    turn: Ints
-    slot: Ints
-    value: Ints
     key: Ints
+    n_slots: int
+    n_values: int
+
+    @property
+    def turn(self) -> Ints:
+        """The turn of each triple; like the other codes not kept, as a million turns have many triples."""
+        return self.key // (self.n_slots * self.n_values)
+
+    @property
+    def slot(self) -> Ints:
+        """The slot of each triple."""
+        return self.key // self.n_values % self.n_slots
+
+    @property
+    def value(self) -> Ints:
+        """The value of each triple."""
+        return self.key % self.n_values
 
     def take(self, keep: Ints) -> Triples:
         """Return the triples where ``keep`` is true."""
-        return Triples(self.turn[keep], self.slot[keep], self.value[keep], self.key[keep])
+        return replace(self, key=self.key[keep])
 
 
 @dataclass(frozen=True)
@@ -201,7 +216,7 @@ class StatePair:
 
     def slot_key(self, triples: Triples) -> Ints:
         """Return (turn, slot) of each triple as one number, increasing."""
-        return triples.turn * self.width + triples.slot
+        return triples.key // triples.n_values
 
     def per_turn(self, triples: Triples, mask: Ints | None = None) -> Ints:
         """Count triples by turn; shape (n,)."""
@@ -260,40 +275,41 @@ def pair_states(
 ) -> StatePair:
     """Code two tables of states for scoring."""
 
-    def joined(column: str, *more: pd.DataFrame) -> pd.Series:
-        return pd.concat([frame[column] for frame in (*more, gold, pred)], ignore_index=True)
-
-    n, m = len(turns), len(turns) + len(gold)
-    dialogue = pd.factorize(joined("dialogue_id", turns), sort=True)[0]
-    number = joined("turn", turns).to_numpy("int64")
-    places = dialogue * (number.max(initial=0) + 1) + number
-    order = np.argsort(places[:n])
-    row, here = find(places[:n][order], places[n:])
-    domain, domains = pd.factorize(joined("domain"))
-    slot, slots = pd.factorize(joined("slot"))
-    # Sorted, so that no score depends on the order of rows: of a slot's several values GCA takes the last.
-    value, values = pd.factorize(joined("value"), sort=True)
-    joint, pairs = pd.factorize(domain * max(len(slots), 1) + slot)
+    dialogue, _ = pd.factorize(turns["dialogue_id"], sort=True)
+    order = np.lexsort((turns["turn"].to_numpy(), dialogue))
+    turns = turns.take(order)
+    domain, domains = _code(gold["domain"], pred["domain"])
+    slot, slots = _code(gold["slot"], pred["slot"])
+    joint, pairs = _code(*(d * np.int64(len(slots)) + s for d, s in zip(domain, slot, strict=True)))
     domain_of, slot_of = np.divmod(pairs, max(len(slots), 1))
+    # Sorted, so that no score depends on the order of rows: of a slot's several values GCA takes the last.
+    value, values = _code(gold["value"], pred["value"], sort=True)
     n_pairs, n_values = max(len(pairs), 1), max(len(values), 1)
 
-    def side(rows: slice) -> Triples:
-        key = (row[rows] * n_pairs + joint[rows]) * n_values + value[rows]
-        key = distinct(key[here[rows]])
-        slot_key = key // n_values
-        return Triples(slot_key // n_pairs, slot_key % n_pairs, key % n_values, key)
+    def side(table: pd.DataFrame, slot: Ints, value: Ints) -> Triples:
+        row = turn_rows(turns, table)
+        key = (row * n_pairs + slot) * n_values + value
+        return Triples(distinct(key[row >= 0]), n_pairs, n_values)
 
-    ids = turns["dialogue_id"].to_numpy()[order]
     return StatePair(
-        index=pd.MultiIndex.from_arrays([ids, number[:n][order]], names=["dialogue_id", "turn"]),
-        dialogue=dialogue[:n][order],
-        gold=side(slice(0, m - n)),
-        pred=side(slice(m - n, None)),
+        index=pd.MultiIndex.from_frame(turns[["dialogue_id", "turn"]]),
+        dialogue=dialogue[order],
+        gold=side(gold, joint[0], value[0]),
+        pred=side(pred, joint[1], value[1]),
         slots=pd.DataFrame({"domain": domains[domain_of], "slot": slots[slot_of]}),
         values=np.asarray(values, dtype=object),
-        n_slots=np.broadcast_to(np.asarray(n_slots, dtype="int64"), (n,))[order],
+        n_slots=np.broadcast_to(np.asarray(n_slots, dtype="int64"), (len(turns),))[order],
         schema=replace(schema, services=schema.services[order]) if schema else None,
     )
+
+
+def _code(gold: Any, pred: Any, sort: bool = False) -> tuple[list[Ints], pd.Index]:
+    """Code the columns of both sides alike, in the order of appearance or sorted."""
+    sides = [pd.factorize(column) for column in (gold, pred)]
+    names = pd.Index(sides[0][1]).append(pd.Index(sides[1][1]))
+    codes, known = pd.factorize(names, sort=sort)
+    codes, n = codes.astype("int32"), len(sides[0][1])
+    return [codes[:n][sides[0][0]], codes[n:][sides[1][0]]], pd.Index(known)
 
 
 def pair_states_from_lists(

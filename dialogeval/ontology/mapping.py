@@ -7,14 +7,13 @@ and what could not be mapped, with the reason.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import pandas as pd
 
-from dialogeval.exceptions import Remark, UnknownNameError, UsageError, show
+from dialogeval.exceptions import UnknownNameError, UsageError, show
 from dialogeval.normalize import normalize_slot
 from dialogeval.ontology.alignment import (
     LANGUAGES,
@@ -141,12 +140,6 @@ def map_states(
     return mapped[[*_STATE, "row"]], unmapped
 
 
-def _say_mapped(facts: Counter[str], alignment: str) -> list[str]:
-    lost = ", ".join(f"{r}: {facts[r]:,}" for r in REASONS if facts[r])
-    note = f"mapped through {alignment}: {facts['mapped']:,} of {facts['all']:,} triples"
-    return [f"{note}; unmapped by reason: {lost or 'none'}"]
-
-
 def loaded(predictions: Predictions | Corpus | str | os.PathLike[str]) -> Predictions:
     """Return predictions of states, given as such, as a corpus (its annotation) or as a file."""
     if isinstance(predictions, Corpus):
@@ -204,15 +197,15 @@ def map_predictions(
         merged = merged.assign(domain=merged["target_domain"])[list(domains.columns)]
         domains = merged.drop_duplicates(ignore_index=True)
     whole = len(set(mapped["row"]) - set(unmapped["row"]))
-    facts = {"mapped": whole, "all": len(predictions.states), **unmapped["reason"].value_counts().to_dict()}
-    note = Remark(_say_mapped, Counter(facts), (alignment.id,))
+    lost = unmapped["reason"].value_counts()
+    named = ", ".join(f"{reason}: {lost[reason]:,}" for reason in REASONS if reason in lost)
+    note = f"mapped through {alignment.id}: {whole:,} of {len(predictions.states):,} triples"
     return replace(
         predictions,
         states=mapped[_STATE],
         active_domains=domains,
         gold=None,
-        notes=(*predictions.notes, *note.lines),
-        remarks=(*predictions.remarks, note),
+        notes=(*predictions.notes, f"{note}; unmapped by reason: {named or 'none'}"),
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from dialogeval.exceptions import PredictionError, Remark, all_lines, plain, show
+from dialogeval.exceptions import PredictionError, show
 from dialogeval.predictions.columns import HALF_SURROGATE, Keys, domain_table, state_table, text_column
 from dialogeval.predictions.states import REPAIRS
 from dialogeval.tables import Corpus, Predictions, Source, canonical_id, table
@@ -80,7 +80,6 @@ def build(
             dialogues=table("dialogues", [(i, original, "") for i, original in originals.items()]),
             source=Source(path=file, sha256=fingerprint([gold_digest(gold)])),
         )
-    remarks = _remarks(repairs, unused or Counter(), keys)
     return Predictions(
         name=name,
         turns=table("predicted_turns", keys.columns()),
@@ -93,8 +92,7 @@ def build(
         original_ids=originals,
         format=format,
         path=file,
-        notes=(*notes, *all_lines(remarks)),
-        remarks=(*map(plain, notes), *remarks),
+        notes=(*notes, *_notes(repairs, unused or Counter(), keys)),
     )
 
 
@@ -218,26 +216,15 @@ def fingerprint(digests: Iterable[int]) -> str:
     return f"{sum(digests) % 2**256:064x}"
 
 
-def _remarks(repairs: Counter[str], unused: Counter[str], keys: Keys) -> list[Remark]:
+def _notes(repairs: Counter[str], unused: Counter[str], keys: Keys) -> list[str]:
+    """Say what was repaired, which fields are not used, and where turn numbers are skipped."""
+    notes = [f"{repairs[kind]:,} {text}" for kind, text in REPAIRS.items() if repairs[kind]]
+    notes += [f"field {field!r} of {n:,} turns is not used" for field, n in sorted(unused.items())]
     frame = pd.DataFrame(keys.columns())
     gaps = frame[frame.groupby("dialogue_id", sort=False).cumcount() != frame["turn"]]
-    with_gaps: Counter[str] = Counter(n=gaps["dialogue_id"].nunique())
-    if len(gaps):
+    if n := gaps["dialogue_id"].nunique():
         first = gaps["dialogue_id"].iloc[0]
         gap = turn_gap(frame.loc[frame["dialogue_id"] == first, "turn"].tolist())
-        with_gaps[f"dialogue {first}, {gap}"] = 1
-    return [Remark(_say_repairs, repairs), Remark(_say_unused, unused), Remark(_say_gaps, with_gaps)]
-
-
-def _say_repairs(facts: Counter[str]) -> list[str]:
-    return [f"{facts[kind]:,} {text}" for kind, text in REPAIRS.items() if facts[kind]]
-
-
-def _say_unused(facts: Counter[str]) -> list[str]:
-    return [f"field {field!r} of {n:,} turns is not used" for field, n in sorted(facts.items())]
-
-
-def _say_gaps(facts: Counter[str]) -> list[str]:
-    n = facts["n"]
-    example = next((key for key in facts if key != "n"), "")
-    return [f"{n:,} dialogue{'s' * (n > 1)} skip{'s' * (n == 1)} turn numbers ({example})"] if n else []
+        example = f"dialogue {first}, {gap}"
+        notes.append(f"{n:,} dialogue{'s' * (n > 1)} skip{'s' * (n == 1)} turn numbers ({example})")
+    return notes

@@ -27,7 +27,7 @@ PAGES = (
     (
         "scores",
         "Scores and comparisons",
-        ("scoring", "scale", "protocols", "comparison", "definition_table", "report"),
+        ("scoring", "protocols", "comparison", "definition_table", "report"),
     ),
     ("metrics", "Metrics", ("metrics",)),
     ("analysis", "Analysis of errors", ("analysis",)),

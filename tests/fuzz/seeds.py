@@ -238,8 +238,6 @@ def _json() -> list[bytes]:
 
 
 _SEEDS = {
-    "pieces": lambda: [*_predictions("turns", ("a.jsonl",)), *_predictions("pairs", ("a.jsonl",))],
-    "pieces-parquet": lambda: _predictions("turns", ("a.parquet",)),
     "multiwoz": lambda: _legacy("multiwoz", "multiwoz_zh"),
     "crosswoz": lambda: _legacy("crosswoz_en", "crosswoz"),
     "schema-guided": _schema_guided,

@@ -24,8 +24,7 @@ from dialogeval.metrics.task import load_database
 from dialogeval.ontology import ontology_of
 from dialogeval.ontology.alignment import load_alignment, save_alignment
 from dialogeval.ontology.mapping import map_predictions
-from dialogeval.predictions.load import FORMATS, load_predictions, read_predictions
-from dialogeval.predictions.pieces import pieces_of
+from dialogeval.predictions.load import FORMATS, load_predictions
 from dialogeval.predictions.writers import lost, save_predictions
 from dialogeval.strict_json import parse_json, read_json_lines
 from dialogeval.tables import Corpus, Predictions
@@ -103,16 +102,6 @@ def _same(one: Any, other: Any, what: str) -> None:
 def _same_value(one: Any, other: Any, what: str) -> None:
     if one != other:
         raise WrongError(f"written and read again, the {what} are others: {one!r:.300} and {other!r:.300}")
-
-
-def _pieces(data: bytes) -> None:
-    """Read in pieces what is read at once, and count the turns."""
-    path = _file("pieces.jsonl", data)
-    pieces = pieces_of(path, 3 if len(data) < 2000 else 5000)
-    turns = sum(len(read_predictions(p.data, "pieces.jsonl", first=p.first).turns) for p in pieces)
-    whole = len(load_predictions(path).turns)
-    if turns != whole:
-        raise WrongError(f"{turns} turns in pieces, {whole} at once")
 
 
 # Corpora ------------------------------------------------------------------------------------------
@@ -239,8 +228,6 @@ TARGETS: dict[str, Target] = {
     "recognise": Target(_predictions("system.json", None), mutate_parts),
     "csv": Target(_predictions("system.csv", None), mutate_csv),
     "parquet": Target(_predictions("system.parquet", None), mutate_parquet),
-    "pieces": Target(_pieces, mutate_parts),
-    "pieces-parquet": Target(_pieces, mutate_parquet),
     "multiwoz": Target(_corpus("mw/test.json", "mw/ontology.json"), mutate_parts),
     "crosswoz": Target(_corpus("cw/test.json", "cw/ontology.json"), mutate_parts),
     "schema-guided": Target(

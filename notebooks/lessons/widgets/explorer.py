@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 
 from dialogeval.exceptions import DialogevalError
+from dialogeval.golds import GOLDS
 from dialogeval.normalize import SLOT_STEPS, STEPS, describe_steps
-from dialogeval.pairing import GOLDS
 from dialogeval.protocols import COMPARE, Protocol, find_protocol
 from dialogeval.scoring import Scores, score
 from dialogeval.tables import Corpus, Predictions
