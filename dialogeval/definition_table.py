@@ -20,8 +20,8 @@ import pandas as pd
 
 from dialogeval.corpora.load import as_corpus
 from dialogeval.exceptions import DialogevalError, UnknownNameError, UsageError
-from dialogeval.metrics.states import FUZZY_METRICS
 from dialogeval.golds import lay_out, match_turns
+from dialogeval.metrics.states import FUZZY_METRICS
 from dialogeval.predictions.load import as_loaded
 from dialogeval.protocols import PROTOCOLS, Protocol, find_protocol, metric_table
 from dialogeval.scoring import SEED, score

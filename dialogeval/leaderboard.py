@@ -19,10 +19,10 @@ from dialogeval.comparison import SHUFFLES, Comparison, compare
 from dialogeval.corpora.catalog import local_file
 from dialogeval.corpora.entries import catalog
 from dialogeval.exceptions import DataFileError, DialogevalError, UsageError, printable
+from dialogeval.golds import match_turns
 from dialogeval.locate import locate_predictions
 from dialogeval.metrics.goals import RICHNESS_METRICS
 from dialogeval.metrics.task import LEADERBOARD, load_database
-from dialogeval.golds import match_turns
 from dialogeval.pairing import scorable
 from dialogeval.predictions.load import load_predictions, system_name
 from dialogeval.protocols import PROTOCOLS, Protocol, find_protocol

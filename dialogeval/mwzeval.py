@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
-from typing import Any
 
 import pandas as pd
 

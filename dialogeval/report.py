@@ -123,9 +123,9 @@ def _typed(path: Path, name: str, value: Any, defaults: Mapping[str, Any]) -> An
 
 def _check_inputs(report: str, values: Mapping[str, Any]) -> None:
     """Refuse files and names that do not exist: a typing error should not cost the start of a kernel."""
-    from dialogeval.leaderboard import find_systems
     from dialogeval.corpora.catalog import split_files
     from dialogeval.corpora.entries import catalog
+    from dialogeval.leaderboard import find_systems
     from dialogeval.locate import require_corpus, require_predictions
     from dialogeval.ontology.attribution import check_inputs
     from dialogeval.protocols import with_steps

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dialogeval.exceptions import UnknownNameError, UsageError, show
+from dialogeval.golds import gold_of
 from dialogeval.metrics import Metric, Sums, TextPair, ratio
 from dialogeval.metrics.goals import goal_labels
 from dialogeval.metrics.states import (
@@ -24,7 +25,6 @@ from dialogeval.metrics.states import (
     count_triples,
 )
 from dialogeval.metrics.text import TEXT_METRICS, bleu_counts
-from dialogeval.golds import gold_of
 from dialogeval.tables import Corpus
 
 #: `dialogeval.scoring.Scores`, which stands a floor above: `Scores.by` calls this module.

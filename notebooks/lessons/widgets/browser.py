@@ -12,8 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from dialogeval.analysis.dialogue import DialogueView, escape, render_dialogue, visible
-from dialogeval.analysis.dialogue import rank_dialogues
+from dialogeval.analysis.dialogue import DialogueView, escape, rank_dialogues, render_dialogue, visible
 from dialogeval.exceptions import UsageError, show
 from dialogeval.scoring import Scores
 from lessons.widgets.base import display_face, shows_widgets
