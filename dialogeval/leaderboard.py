@@ -94,8 +94,8 @@ def load_systems(
         if twin != row["file"]:
             row["left_out"] = f"holds the same predictions as {twin}"
             continue
-        if row["system"] in kept:
-            row["system"] = printable(f"{path.parent.name}/{path.name}")
+        longer = (row["system"], f"{path.parent.name}/{path.name}", str(path))
+        row["system"] = next(name for name in map(printable, longer) if name not in kept)
         kept[row["system"]] = replace(own, name=row["system"])
     return kept, pd.DataFrame(rows)
 
