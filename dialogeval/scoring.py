@@ -400,5 +400,5 @@ def show_warnings(warnings: Iterable[str]) -> None:
 
 def _meaning(key: str) -> str:
     """Return the line of a metric."""
-    meanings = dict(lookup("meanings"))
+    meanings: dict[str, str] = dict(lookup("meanings"))  # type: ignore[arg-type]
     return meanings.get(key) or meanings.get(key.split("@")[0].split("/")[0], "")
