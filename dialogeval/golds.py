@@ -79,11 +79,11 @@ def _unknown_turns(gold: Corpus, turns: pd.DataFrame, extra: pd.DataFrame, file:
     known = set(gold.turns["dialogue_id"])
     if unknown := sorted(set(extra["dialogue_id"]) - known):
         return CoverageError(
-            f"dialogue {few(unknown, 3)} not in {gold.id}",
+            f"{len(unknown):,} of {turns['dialogue_id'].nunique():,} dialogues are not in {gold.id}",
             file=file,
             expected=f"ids such as {min(known, default='(none)')}",
-            got=f"{len(unknown):,} others",
-            mend="score against the corpus and split that the predictions were made on",
+            got=few(unknown, 3),
+            mend="remove them, or score against the corpus and split that the predictions were made on",
         )
     first = extra.sort_values(_TURN).iloc[0]
     n, own = (t.loc[t["dialogue_id"] == first["dialogue_id"], "turn"] for t in (gold.turns, turns))

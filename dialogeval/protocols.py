@@ -46,10 +46,12 @@ def metric_table() -> dict[str, Metric]:
 MISSING = ("error", "empty", "skip")
 #: Steps for texts.
 TEXT_STEPS = ("placeholders:keep", "placeholders:canonical", "case:keep", "case:lower", "mwzeval:moses")
+#: Which slots of a turn are compared: all, or those that the gold's annotation of the turn knows.
+COMPARE = ("all", "annotated-slots")
 #: Fields of a protocol that are one choice each, and the choices; the first is the default.
 _CHOICES = {
     "gold": ("annotated", "dstc9", "dstc9-corrected", "bars", "mwzeval", "frames"),
-    "compare": ("all", "annotated-slots"),
+    "compare": COMPARE,
     "missing": MISSING,
     "references": ("delexicalized", "lexical"),
     "tokenizer": ("space", "13a", "zh", "char"),

@@ -299,9 +299,9 @@ def _check_arguments(gold: object, predictions: object, resamples: object, seed:
         expected = "Predictions, a Corpus, a name or a path"
         mend = "make Predictions of a table with predictions_from"
         raise UsageError("predictions", expected=expected, got=show(predictions), mend=mend)
-    for name, number in (("resamples", resamples), ("seed", seed)):
-        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-            raise UsageError(name, expected="a whole number from 0", got=show(number))
+    for name, number, most in (("resamples", resamples, 1_000_000), ("seed", seed, 2**63)):
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= most:
+            raise UsageError(name, expected=f"a whole number from 0 to {most:,}", got=show(number))
 
 
 def coverage_table(scores: Scores) -> pd.DataFrame:

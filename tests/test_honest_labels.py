@@ -94,16 +94,6 @@ def test_steps_for_a_protocol_without_states_are_refused():
         de.score(MULTIWOZ, BOTH, "lai2019", steps="slots:plane")
 
 
-def test_pieces_take_steps_and_say_why_a_protocol_was_chosen(tmp_path):
-    gold = de.load_corpus(MULTIWOZ)
-    path = tmp_path / "both.jsonl"
-    de.save_predictions(de.load_predictions(BOTH), path, "turns")
-    for protocol, steps in (("trade", "slots:plain"), (None, "")):
-        whole = de.score(gold, path, protocol, steps=steps)
-        pieces = de.score_in_pieces(gold, path, protocol, steps=steps, turns_at_once=90)
-        assert (pieces.signature, pieces.warnings) == (whole.signature, whole.warnings)
-
-
 def test_the_protocol_chosen_by_default_is_named_with_the_reason():
     both = de.load_predictions(BOTH)
     assert both.states is not None and both.responses is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -315,7 +316,10 @@ def test_a_report_that_fails_leaves_the_one_before(word: str, tiny: Path) -> Non
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_report_that_is_stopped_leaves_nothing_running(number: int, tiny: Path) -> None:
-    with subprocess.Popen(command("-p", "word", "slow"), stderr=subprocess.PIPE, text=True) as process:
+    # What runs in the background of a shell inherits that Ctrl-C is ignored.
+    heard = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    command_line, pipe = command("-p", "word", "slow"), subprocess.PIPE
+    with subprocess.Popen(command_line, stderr=pipe, text=True, preexec_fn=heard) as process:
         started = Path("started")
         while not started.exists() or not started.read_text():
             assert process.poll() is None

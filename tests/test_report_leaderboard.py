@@ -25,7 +25,7 @@ SAMPLES = resource_dir("data") / "sample" / "predictions"
 REASONS = {
     "part.jsonl": "covers 15 of 60 dialogues",
     "broken.json": "broken.json",
-    "other.jsonl": "none of the 1 dialogues is in",
+    "other.jsonl": "1 of 1 dialogues are not in",
     "said.jsonl": "no states, which the protocol scores",
     "deeper": "a folder",
     "tracker_stale.jsonl.gz": "holds the same predictions as again.json.gz",

@@ -70,13 +70,13 @@ def test_missing_turns_and_dialogues() -> None:
         de.score(GOLD, lacking, "lin2021")
     assert str(caught.value) == (
         "sys: 2 of 6 turns of toy/test@0123456 have no prediction (1 dialogue missing: c; 1 dialogue short of turns: "
-        'a); add them, or choose missing="skip" (--missing skip: leave them out) or "empty" (score them as empty)'
+        'a); add them, or choose missing="skip" (leave them out) or "empty" (score them as empty); on the command line --missing'
     )
     skipped = de.score(GOLD, lacking, "lin2021", missing="skip", resamples=0)
     assert skipped["joint_goal_accuracy"] == 1
     assert skipped.coverage.to_dict()["turns_scored"] == 4
     assert "missing:skip" in skipped.signature
-    assert "were left out" in skipped.warnings[0]
+    assert "left out" in skipped.warnings[0]
     empty = de.score(GOLD, lacking, "lin2021", missing="empty", resamples=0)
     assert empty["joint_goal_accuracy"] == pytest.approx(4 / 6)
     assert empty.coverage.to_dict()["turns_scored"] == 6
@@ -89,9 +89,12 @@ def test_missing_turns_and_dialogues() -> None:
     [
         (
             corpus({"x": 1, "y": 1}),
-            "none of the 2 dialogues is in toy/test@0123456: expected ids such as a, got ids",
+            "2 of 2 dialogues are not in toy/test@0123456: expected ids such as a, got x, y",
         ),
-        (corpus({"a": 3, "b": 2, "c": 1, "x": 1}), "dialogue x not in toy/test@0123456; remove them"),
+        (
+            corpus({"a": 3, "b": 2, "c": 1, "x": 1}),
+            "1 of 4 dialogues are not in toy/test@0123456: expected ids such as a, got x; remove them",
+        ),
         (
             corpus({"a": 4, "b": 2, "c": 1}),
             "dialogue a, turn 3: too many turns: expected 3 turns, 0 to 2, as in toy/test@0123456",

@@ -316,6 +316,9 @@ def pair_states_from_lists(
     predictions: States, golds: States, dialogue_ids: Sequence[str] | None = None, n_slots: int = 0
 ) -> StatePair:
     """Code plain lists of sets of triples for scoring."""
+    for what, states in (("predictions", predictions), ("golds", golds)):
+        if not isinstance(states, Sequence) or isinstance(states, str):
+            raise UsageError(what, expected="a list with one set of triples a turn", got=show(states))
     ids = list(dialogue_ids) if dialogue_ids is not None else [""] * len(golds)
     if not len(predictions) == len(golds) == len(ids):
         got = f"{len(predictions)} predictions, {len(golds)} golds, {len(ids)} dialogue ids"

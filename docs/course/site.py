@@ -142,8 +142,14 @@ def api_pages() -> dict[str, str]:
 
     taught = _first_uses()
     pages = {}
+    stub = Path(dialogeval.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    home = {
+        name: module.split(".")[0]
+        for module, names in re.findall(r"^from \.(\S+) import (\([^)]*\)|.*)", stub, flags=re.M)
+        for name in re.findall(r"as (\w+)", names)
+    }
     for file, title, homes in PAGES:
-        names = [n for home, names in dialogeval._HOMES.items() if home.split(".")[0] in homes for n in names]
+        names = [name for name in dialogeval.__all__ if home[name] in homes]
         pages[f"{file}.md"] = _page(title, "dialogeval", names, taught, "de")
     for module, title in MODULES:
         found = vars(importlib.import_module(f"dialogeval.{module}")).items()
