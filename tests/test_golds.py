@@ -63,7 +63,7 @@ def test_bars() -> None:
     gold = GOLDS["bars"](CORPUS)
     assert rows(gold.states) == [list(r) for r in STATES]
     said = table("states", [("d", 0, "Hotel", "price", "Low|Mid"), ("d", 1, "Hotel", "price", "c|b")])
-    right = de.score(CORPUS, de.predictions_from(said, turns=CORPUS.turns), "convlab", resamples=0)
+    right = de.score(CORPUS, de.predictions_from(said, turns=CORPUS.turns), "convlab-filtered", resamples=0)
     assert right.counts[count_triples]["tp"].tolist() == [1, 1]
 
 
