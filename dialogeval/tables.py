@@ -263,6 +263,7 @@ class Predictions:
     path: str = ""
     notes: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
+    recognised: str = ""
     remarks: tuple[Remark, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:

@@ -107,6 +107,11 @@ def _named(keys: tuple[str, ...]) -> dict[str, list[str]]:
     return {meaning: [name for _, name in sorted(names)] for meaning, names in out.items()}
 
 
+def is_field(name: str) -> bool:
+    """Tell whether a name means something."""
+    return plain(name) in _meanings()
+
+
 def _seen_in(name: str) -> str:
     return next((seen for _, n, seen in lookup("fields") if seen and plain(n) == plain(name)), "")
 
@@ -117,8 +122,9 @@ def _seen_in(name: str) -> str:
 class Walker:
     """Finds the turns of a file and what their fields are; ``notes`` says what was assumed."""
 
-    def __init__(self, fields: Mapping[str, str], slots: Any = None) -> None:
-        self.fields, self.slots = dict(fields), slots
+    def __init__(self, fields: Mapping[str, str], only: Sequence[str] | None = None) -> None:
+        self.fields, self.only = dict(fields), only
+        self.slots: Any = None
         self.notes: dict[str, None] = {}
         self.shape = ""
         self.unused: dict[str, int] = {}
@@ -131,7 +137,18 @@ class Walker:
         given = self.fields.get({"id": "dialogue_id"}.get(meaning, meaning))
         if given is not None:
             return [given] if given in row else []
-        return _named(tuple(row)).get(meaning, [])
+        return self.named(row).get(meaning, [])
+
+    def named(self, row: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Return the names in a row by what they mean; of states and texts those of the format only."""
+        found = _named(tuple(row))
+        if self.only is None:
+            return found
+        return {
+            m: kept
+            for m, names in found.items()
+            if (kept := [n for n in names if n in self.only or m not in _CONTENT])
+        }
 
     def scalar(self, row: Mapping[str, Any], meaning: str) -> Any:
         """Return the first field of a meaning that is no list or object."""
@@ -141,15 +158,20 @@ class Walker:
 
     def has_content(self, row: Mapping[str, Any]) -> bool:
         """Tell whether a row has a field that may be a state or a text."""
-        known = _named(tuple(row))
+        known = self.named(row)
         return any(m in known for m in _CONTENT) or any(
             v.split(".")[0] in row for k, v in self.fields.items() if k not in ("dialogue_id", "turn")
         )
 
     def cells(self, content: Any) -> Iterator[Cell]:
         """Yield the turns of parsed content."""
-        content = self._unwrapped(content)
+        content = content if self.only is not None else self._unwrapped(content)
         if isinstance(content, dict):
+            if self.only is not None and not {"dialogue_id", "turn"} <= content.keys():
+                self.shape = "dialogues by id"
+                for key, value in content.items():
+                    yield from self._dialogue(key, value, 0)
+                return
             if self.scalar(content, "id") is not ABSENT or self._turns_in(content) is not ABSENT:
                 content = [content]
             else:
@@ -197,7 +219,7 @@ class Walker:
 
     def _items(self, items: Iterable[Any]) -> Iterator[Cell]:
         """Yield the turns of a list of turns or dialogues."""
-        count, last = 0, -1
+        count, last, pending = 0, -1, None
         items = iter(items)
         head = list(islice(items, SAMPLE))
         carried = self._carried_by_rows(head)
@@ -216,10 +238,9 @@ class Walker:
                 identity, turns = self.scalar(item, "id"), self._turns_in(item)
                 if turns is not ABSENT:
                     self.shape = "dialogues"
-                    count += 1
-                    yield from self._dialogue(
-                        str(count - 1) if identity is ABSENT else identity, turns, position
-                    )
+                    if identity is ABSENT:
+                        identity, count = str(count), count + 1
+                    yield from self._dialogue(identity, turns, position)
                     continue
                 if (
                     identity is ABSENT
@@ -249,6 +270,14 @@ class Walker:
                     self.shape = "dialogues of lists"
                     yield from self._dialogue(identity, item, position)
                     continue
+                if self.names(item, "speaker"):
+                    if pending and pending[:2] == (identity, turn):
+                        pending = pending._replace(value=self._with_utterance(pending.value, item))
+                        continue
+                    if pending:
+                        yield pending
+                    pending = Cell(identity, turn, self._with_utterance({}, item), position)
+                    continue
                 yield Cell(identity, _number(turn), item, position)
             elif (
                 isinstance(item, list)
@@ -263,6 +292,8 @@ class Walker:
                 yield from self._dialogue(str(count - 1), item, position)
             else:
                 yield Cell(ABSENT, ABSENT, item, position)
+        if pending:
+            yield pending
         if count:
             self.notes[f"the file has no dialogue ids: its {count:,} dialogues are numbered from 0"] = None
 
@@ -282,7 +313,7 @@ class Walker:
             node[n]
             for m in _CONTENT
             if m != "reply"
-            for n in _named(tuple(node)).get(m, [])
+            for n in self.named(node).get(m, [])
             if isinstance(node[n], list)
         ]
         return bool(lists) and len({len(x) for x in lists}) == 1
@@ -345,7 +376,7 @@ class Walker:
                 yield from self._dialogue(identity, turns, position)
                 return
             if self._is_parallel(node):
-                known = _named(tuple(node))
+                known = self.named(node)
                 names = [
                     n
                     for m in (*_CONTENT, "user", "active domains")
@@ -360,31 +391,36 @@ class Walker:
 
     def _spoken(self, identity: Any, turns: list[Any], position: int) -> Iterator[Cell]:
         """Yield one turn for each utterance of the user, with what the system says after it."""
-        self.spoken = True
         current: dict[str, Any] | None = None
         number = -1
         for item in turns:
             if not isinstance(item, dict):
-                raise PredictionError(
-                    "turns", dialogue=str(identity), expected="a list of objects", got=show(item)
-                )
-            said = self.scalar(item, "user")
-            if str(self.scalar(item, "speaker")).lower() in _USERS:
+                raise PredictionError("turns", dialogue=str(identity), expected="a list of objects", got=show(item))
+            if self._is_user(item):
                 if current is not None:
                     yield Cell(identity, number, current, position)
                 number += 1
-                current = {k: v for k, v in item.items() if k not in self.names(item, "speaker")}
+                current = self._with_utterance({}, item)
             elif current is not None:
-                predicted = item.get("predictions")
-                if isinstance(predicted, dict):
-                    text = predicted.get("response", predicted.get("utterance", ABSENT))
-                    current |= {} if text is ABSENT else {"resp_gen": text, "reference": said}
-                else:
-                    names = self.names(item, "user") + self.names(item, "speaker")
-                    current |= {k: v for k, v in item.items() if k not in current and k not in names}
+                current = self._with_utterance(current, item)
         if current is None:
             raise PredictionError("has no user turns", dialogue=str(identity), expected='speaker "user"')
         yield Cell(identity, number, current, position)
+
+    def _is_user(self, item: Mapping[str, Any]) -> bool:
+        return str(self.scalar(item, "speaker")).lower() in _USERS
+
+    def _with_utterance(self, turn: dict[str, Any], item: dict[str, Any]) -> dict[str, Any]:
+        """Return a turn with what one utterance's object adds to it: the system's text is a reference or response."""
+        speaker = self.names(item, "speaker")
+        if self._is_user(item):
+            return turn | {k: v for k, v in item.items() if k not in speaker}
+        said = self.names(item, "user")
+        predicted = item.get("predictions", {})
+        more = {k: v for k, v in item.items() if k not in turn and k not in said and k not in speaker and k != "predictions"}
+        if isinstance(predicted, dict) and (text := predicted.get("response", predicted.get("utterance"))) is not None:
+            more |= {"resp_gen": text} | ({"reference": item[said[0]]} if said else {})
+        return turn | more
 
     # What the fields are ----------------------------------------------------------------------------
 
@@ -411,7 +447,7 @@ class Walker:
         self, row: Mapping[str, Any], above: Path = (), parent: str = ""
     ) -> Iterator[tuple[Path, str, Any]]:
         """Yield the fields of a row that mean something, also those one or two objects further in."""
-        known = _named(tuple(row))
+        known = self.named(row)
         for meaning in (*_CONTENT, "user", "active domains"):
             for name in known.get(meaning, []):
                 path, value = (*above, name), row[name]
@@ -419,11 +455,11 @@ class Walker:
                 if meaning != "reply" and isinstance(value, (dict, list)) and _is_reply(value):
                     now = "reply"
                 inner = (
-                    _named(tuple(value))
+                    self.named(value)
                     if isinstance(value, dict) and now != "reply" and len(above) < 3
                     else {}
                 )
-                if any(m in inner for m in _CONTENT):
+                if any(m in inner for m in (_STATES if now == "either" else _CONTENT)):
                     yield from self._named_paths(value, path, now)
                 else:
                     yield path, now, value

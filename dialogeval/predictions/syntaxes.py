@@ -22,7 +22,7 @@ import orjson
 from dialogeval.exceptions import PredictionError, show
 from dialogeval.resources import lookup
 
-__all__ = ["REPAIRS", "UnparsedError", "literal", "triples", "vocabulary"]
+__all__ = ["REPAIRS", "UnparsedError", "literal", "python_literal", "triples", "vocabulary"]
 
 Triple = tuple[str, str, str]
 Slots = Mapping[str, Collection[str]]
@@ -36,6 +36,8 @@ REPAIRS = {
     "truth": "values were true or false in the text of a model and are read as yes or no",
     "twice": "triples stand twice in one state and are counted once",
 }
+#: Names under which an object of a state may hold its slots.
+INNER = ("slot_values", "inform slot-values")
 _SHAPES = "{domain: {slot: value}} or a list of [domain, slot, value]"
 #: Integers up to here are exact as floating-point numbers, so that 4.0 means 4 and nothing else.
 _EXACT = 2**53
@@ -83,8 +85,7 @@ def _unique(found: list[Triple], repairs: Counter[str]) -> list[Triple]:
 
 
 def _of_object(state: dict[str, Any], repairs: Counter[str], slots: Slots | None) -> list[Triple]:
-    inner = state.get("slot_values", state.get("inform slot-values"))
-    if isinstance(inner, dict) and not isinstance(state.get("slot"), str):
+    if isinstance(next((state[n] for n in INNER if n in state), None), dict) and not isinstance(state.get("slot"), str):
         return _of_frame({"state": state}, repairs)
     out: list[Triple] = []
     for domain, content in state.items():
@@ -236,12 +237,18 @@ def _literal_at(text: str, start: int) -> tuple[Any, int]:
     except (ValueError, RecursionError):
         pass
     end = _closing(text, start)
+    value = python_literal(text[start:end])
+    return (None, start) if value is None else (value, end)
+
+
+def python_literal(text: str) -> Any:
+    """Return a literal of Python with lists for tuples and sets, or None."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _plain(ast.literal_eval(text[start:end])), end
+            return _plain(ast.literal_eval(text.strip())) if len(text) <= 10 * _LONGEST else None
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None, start
+        return None
 
 
 def _closing(text: str, start: int) -> int:
