@@ -99,9 +99,13 @@ def _opened(path: str | os.PathLike[str]) -> io.BufferedReader:
     try:
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
-            raise DataFileError(f"is a {'folder' if stat.S_ISDIR(mode) else 'device'}", file=path, expected="a file")
+            raise DataFileError(
+                f"is a {'folder' if stat.S_ISDIR(mode) else 'device'}", file=path, expected="a file"
+            )
         if path.stat().st_size > MAX_BYTES:
-            raise DataFileError(f"{path.stat().st_size:,} bytes are past the limit of {MAX_BYTES:,}", file=path)
+            raise DataFileError(
+                f"{path.stat().st_size:,} bytes are past the limit of {MAX_BYTES:,}", file=path
+            )
         return path.open("rb")
     except FileNotFoundError:
         raise DataFileError("no such file", file=path, mend="check the path") from None
@@ -134,7 +138,9 @@ def unpack(data: bytes, file: str | os.PathLike[str]) -> bytes:
     if not data.removeprefix(b"\xef\xbb\xbf").strip():
         raise DataFileError("is empty", file=file)
     if data.startswith(b"version https://git-lfs."):
-        raise DataFileError("is a pointer of Git LFS", file=file, expected="the file", mend="run: git lfs pull")
+        raise DataFileError(
+            "is a pointer of Git LFS", file=file, expected="the file", mend="run: git lfs pull"
+        )
     return data
 
 
@@ -194,7 +200,11 @@ def zip_members(data: bytes, file: str | os.PathLike[str]) -> dict[str, Callable
         _refuse_archive(content, where)
         return content
 
-    infos = [i for i in archive.infolist() if not i.filename.endswith("/") and not i.filename.startswith("__MACOSX/")]
+    infos = [
+        i
+        for i in archive.infolist()
+        if not i.filename.endswith("/") and not i.filename.startswith("__MACOSX/")
+    ]
     if len(infos) > MAX_MEMBERS:
         raise DataFileError(f"zip holds {len(infos):,} files, past the limit of {MAX_MEMBERS:,}", file=file)
     members: dict[str, Callable[[], bytes]] = {}

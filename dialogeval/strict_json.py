@@ -54,9 +54,7 @@ def _broken(error: json.JSONDecodeError, data: bytes, where: str, line: int | No
         return _too_deep(where)
     for name in ("NaN", "Infinity", "-Infinity"):
         if text[max(error.pos - 1, 0) :].lstrip("[,: ").startswith(name):
-            return DataFileError(
-                f"{name} is not JSON", file=where, mend="write null or leave the field out"
-            )
+            return DataFileError(f"{name} is not JSON", file=where, mend="write null or leave the field out")
     spot = f"line {error.lineno}, column {error.colno}" if line is None else f"column {error.colno}"
     cut = " (the file may be truncated)" if error.pos >= len(text.rstrip()) - 1 else ""
     return DataFileError(f"broken JSON at {spot}{cut}: {error.msg}", file=where)
@@ -76,6 +74,8 @@ def _unique(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
     for name, value in pairs:
         if name in out:
             shown = show(name).removeprefix("a string ")
-            raise DataFileError(f"key {shown} stands twice in one object", file=where, mend="keep one of them")
+            raise DataFileError(
+                f"key {shown} stands twice in one object", file=where, mend="keep one of them"
+            )
         out[name] = value
     return out

@@ -9,17 +9,18 @@ texts that are not text, numbers of turns that begin at 1 or count utterances.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dialogeval.exceptions import PredictionError, show
-from dialogeval.predictions.records import ABSENT, Record, Walker
+from dialogeval.predictions.fields import Fields
 from dialogeval.predictions.syntaxes import INNER, REPAIRS, Triple, UnparsedError, literal, triples
+from dialogeval.predictions.turns import ABSENT, Cell, outline
 from dialogeval.tables import Corpus, Predictions, Source, canonical_id, table
 
 __all__ = ["Columns"]
@@ -44,37 +45,37 @@ class _Triples(dict[Triple, int]):
 
 
 class Columns:
-    """The columns of a prediction file, filled record by record."""
+    """The columns of a prediction file, filled some thousand turns at a time."""
 
-    def __init__(self, file: str, unit: str, unparsed: str, in_order: bool, slots: Any = None) -> None:
-        self.file, self.unit, self.unparsed, self.in_order, self.slots = file, unit, unparsed, in_order, slots
+    def __init__(self, file: str, unit: str, unparsed: str, in_order: bool) -> None:
+        self.file, self.unit, self.unparsed, self.in_order = file, unit, unparsed, in_order
         self.without_ids = False
         self.codes = {"state": _Triples(), "gold": _Triples()}
-        self.parts: dict[str, list[Any]] = {n: [] for n in (*Record._fields, "n state", "n gold")}
-        self.has: Counter[str] = Counter()
-        self.known: dict[Any, int] = {}
+        self.parts: dict[str, list[Any]] = defaultdict(list)
         self.names: dict[str, str] = {}
+        self.known: dict[Any, int] = {}
         self.repairs: Counter[str] = Counter()
         self.failed: list[str] = []
+        self.seen: Counter[Any] = Counter()
         self.total = 0
 
-    def add(self, records: Iterable[Record]) -> None:
-        """Take in all records, some thousand at a time."""
-        records = iter(records)
-        while chunk := list(islice(records, _CHUNK)):
-            columns = dict(zip(Record._fields, zip(*chunk, strict=True), strict=True))
-            self._places(chunk, columns)
-            for field in ("state", "gold"):
-                if self._has(field, columns[field], chunk):
-                    sizes, codes = self._states(field, columns[field], chunk)
+    def add(self, cells: Iterator[Cell], fields: Fields) -> None:
+        """Take in all turns."""
+        while chunk := list(islice(cells, _CHUNK)):
+            self._places(chunk)
+            found = fields.columns(chunk)
+            for field, column in found.items():
+                column, part = self._whole(field, column, chunk), self.parts[field]
+                if column is None:
+                    continue
+                if field in self.codes:
+                    sizes, codes = self._states(field, column, chunk)
                     self.parts[f"n {field}"].append(sizes)
-                    self.parts[field].append(codes)
-            for field in _TEXTS:
-                if self._has(field, columns[field], chunk):
-                    self.parts[field] += self._texts(field, columns[field], chunk)
-            if any(d not in (ABSENT, None) for d in columns["active_domains"]):
-                self._has("active_domains", [ABSENT if d is None else d for d in columns["active_domains"]], chunk)
-                self.parts["active_domains"] += [self._domains(d, r) for d, r in zip(columns["active_domains"], chunk, strict=True)]
+                    part.append(codes)
+                elif field == "active_domains":
+                    part += [self._domains(d, cell) for d, cell in zip(column, chunk, strict=True)]
+                else:
+                    part += self._texts(field, column, chunk)
             self.total += len(chunk)
         if self.failed and self.unparsed == "error":
             raise UnparsedError(
@@ -83,74 +84,99 @@ class Columns:
                 mend='unparsed="empty" (--unparsed empty) scores them as empty',
             )
 
-    def _where(self, record: Record) -> dict[str, Any]:
-        place = f"{self.file}, {self.unit} {record.line}" if record.line else self.file
-        turn = record.turn if type(record.turn) is int else None
-        return {"file": place, "dialogue": None if record.dialogue_id is ABSENT else str(record.dialogue_id), "turn": turn}
+    def _whole(self, field: str, column: Sequence[Any], chunk: list[Cell]) -> Sequence[Any] | None:
+        """Return a column that all turns have, None if none has it; a mix is refused."""
+        blank = (ABSENT, None) if field == "active_domains" else (ABSENT,)  # null: none was predicted
+        lacking = [value in blank for value in column] if any(b in column for b in blank) else []
+        some = self.seen[field] if all(lacking) and lacking else self.total
+        if not lacking and self.seen[field] == self.total:
+            self.seen[field] += len(chunk)
+            return column
+        if field == "user" or (lacking and all(lacking) and not some):
+            return None
+        raise PredictionError(
+            f"has no {field}, but other turns have one",
+            **self._where(chunk[lacking.index(True) if lacking else 0]),
+            mend=f"give every turn its {field}, or none",
+        )
 
-    def _places(self, chunk: list[Record], columns: dict[str, Any]) -> None:
+    def _where(self, cell: Cell) -> dict[str, Any]:
+        identity, turn, _, line = cell
+        place = f"{self.file}, {self.unit} {line}" if line else self.file
+        return {
+            "file": place,
+            "dialogue": None if identity is ABSENT else str(identity),
+            "turn": turn if type(turn) is int else None,
+        }
+
+    def _places(self, chunk: list[Cell]) -> None:
         """Take in ids and numbers of turns."""
-        ids, turns = columns["dialogue_id"], columns["turn"]
+        ids, turns, _, lines = zip(*chunk, strict=True)
         if self.in_order:
             ids, turns = self._ordered(ids, turns)
-        codes = np.fromiter((self.known.get(i, -1) for i in ids), "int64", len(ids))
-        for i in np.flatnonzero(codes < 0).tolist():
-            codes[i] = self._new_id(ids[i], chunk[i])
-        wrong = next((i for i, t in enumerate(turns) if type(t) is not int or not 0 <= t < MAX_TURNS), None)
-        if wrong is not None and not self.without_ids:
-            record, turn = chunk[wrong], turns[wrong]
-            if turn is ABSENT:
-                raise PredictionError(
-                    "no number of the turn", **self._where(record), expected="a field such as turn_id, or ids such as mul0001-2",
-                    mend='name it with fields={"turn": …}, or give in_order=True (--in-order)',
-                )  # fmt: skip
-            expected = f"a whole number from 0 to {MAX_TURNS - 1:,}"
-            raise PredictionError("turn", **self._where(record), expected=expected, got=show(turn))
-        self.parts["dialogue_id"].append(codes)
+        try:
+            codes = [self.known[i] for i in ids]
+        except (KeyError, TypeError):
+            codes = [self._code_of(i, cell) for i, cell in zip(ids, chunk, strict=True)]
+        if not self.without_ids and (
+            set(map(type, turns)) != {int} or min(turns) < 0 or max(turns) >= MAX_TURNS
+        ):
+            self._refuse_turn(chunk)
+        self.parts["dialogue_id"].append(np.array(codes, dtype="int64"))
         self.parts["turn"].append(np.array(turns, dtype="int64"))
-        self.parts["line"].append(np.array(columns["line"], dtype="int64"))
+        self.parts["line"].append(np.array(lines, dtype="int64"))
+
+    def _refuse_turn(self, chunk: list[Cell]) -> None:
+        wrong = next(c for c in chunk if type(c[1]) is not int or not 0 <= c[1] < MAX_TURNS)
+        if wrong[1] is ABSENT:
+            raise PredictionError(
+                "no number of the turn",
+                **self._where(wrong),
+                expected="a field such as turn_id, or ids such as mul0001-2",
+                mend='name it with fields={"turn": …}, or give in_order=True (--in-order)',
+            )
+        expected = f"a whole number from 0 to {MAX_TURNS - 1:,}"
+        raise PredictionError("turn", **self._where(wrong), expected=expected, got=show(wrong[1]))
 
     def _ordered(self, ids: tuple[Any, ...], turns: tuple[Any, ...]) -> tuple[Any, Any]:
         """Number the turns of each dialogue in order, or all of them where there are no ids."""
         if all(i is not ABSENT for i in ids) and any(t is ABSENT for t in turns):
-            return ids, [self.has.update([("seen", i)]) or self.has["seen", i] - 1 for i in ids]  # type: ignore[func-returns-value]
+            turns = []
+            for i in ids:
+                turns.append(self.seen["turns of", i])
+                self.seen["turns of", i] += 1
+            return ids, turns
         self.without_ids = True
         return [_IN_ORDER] * len(ids), range(self.total, self.total + len(ids))
 
-    def _new_id(self, given: Any, record: Record) -> int:
-        if given in self.known:
-            return self.known[given]
+    def _code_of(self, given: Any, cell: Cell) -> int:
+        """Return the number of a dialogue."""
         if given is ABSENT:
             raise PredictionError(
-                "no dialogue id", file=self.file, expected="a field such as dialogue_id", got=show(record[2:5]),
-                mend='name it with fields={"dialogue_id": …}; in_order=True (--in-order) takes the entries in the order of the corpus',
-            )  # fmt: skip
+                "no dialogue id",
+                file=self._where(cell)["file"],
+                expected="a field such as dialogue_id",
+                got=outline(cell[2]),
+                mend='name it with fields={"dialogue_id": …}; in_order=True (--in-order) takes the entries '
+                "in the order of the corpus",
+            )
+        if isinstance(given, (str, int)) and given in self.known:
+            return self.known[given]
+        place = {"file": self._where(cell)["file"]}
         if isinstance(given, bool) or not isinstance(given, (str, int)) or not canonical_id(given).strip():
-            raise PredictionError("dialogue_id", **self._where(record) | {"dialogue": None}, expected="a string", got=show(given))
+            raise PredictionError("dialogue_id", **place, expected="a string", got=show(given))
         name = canonical_id(given)
         other = self.names.setdefault(name, str(given))
         if other != str(given):
             raise PredictionError(
-                f"{other} and {given} name the same dialogue", **self._where(record) | {"dialogue": None}, mend="keep one of the two"
+                f"{other} and {given} name the same dialogue", **place, mend="keep one of the two"
             )
         self.known[given] = len(self.names) - 1
         return self.known[given]
 
-    def _has(self, field: str, values: Iterable[Any], chunk: list[Record]) -> bool:
-        """Tell whether turns have a field; a mix is refused."""
-        lacking = [v is ABSENT for v in values]
-        here = len(lacking) - sum(lacking)
-        if here and (here < len(lacking) or self.has[field] < self.total) or (not here and self.has[field]):
-            if field == "user":
-                return False
-            record = chunk[lacking.index(True) if True in lacking else 0]
-            raise PredictionError(
-                f"has no {field}, but other turns have one", **self._where(record), mend=f"give every turn its {field}, or none"
-            )
-        self.has[field] += here
-        return bool(here)
-
-    def _states(self, field: str, states: tuple[Any, ...], chunk: list[Record]) -> tuple[np.ndarray, np.ndarray]:
+    def _states(
+        self, field: str, states: tuple[Any, ...], chunk: list[Cell]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return how many triples each state has, and their codes."""
         codes = self.codes[field]
         try:
@@ -158,27 +184,31 @@ class Columns:
         except (TypeError, AttributeError, ValueError, PredictionError):
             pass
         sizes, out = [], []
-        for state, record in zip(states, chunk, strict=True):
+        for state, cell in zip(states, chunk, strict=True):
             try:
-                found = triples(state, self.slots, self.repairs) if state != "" else []
+                found = triples(state, None, self.repairs) if state != "" else []
                 out += [codes[t] for t in found]
                 self.repairs["blank"] += state == ""
             except UnparsedError as error:
                 if field == "gold":
-                    raise self._placed(error, record, "gold: ") from None
+                    raise self._placed(error, cell, "gold: ") from None
                 found = []
-                self.failed.append(f"{record.dialogue_id}, turn {record.turn}: {error.got}")
+                self.failed.append(f"{cell[0]}, turn {cell[1]}: {error.got}")
             except PredictionError as error:
-                raise self._placed(error, record, "gold: " if field == "gold" else "") from None
+                raise self._placed(error, cell, "gold: " if field == "gold" else "") from None
             sizes.append(len(found))
         return np.array(sizes, dtype="int64"), np.array(out, dtype="int64")
 
-    def _placed(self, error: PredictionError, record: Record, prefix: str) -> PredictionError:
+    def _placed(self, error: PredictionError, cell: Cell, prefix: str) -> PredictionError:
         return type(error)(
-            prefix + error.problem, **self._where(record), expected=error.expected, got=error.got, mend=error.mend
+            prefix + error.problem,
+            **self._where(cell),
+            expected=error.expected,
+            got=error.got,
+            mend=error.mend,
         )
 
-    def _texts(self, field: str, texts: tuple[Any, ...], chunk: list[Record]) -> Iterable[str]:
+    def _texts(self, field: str, texts: tuple[Any, ...], chunk: list[Cell]) -> Iterable[str]:
         if set(map(type, texts)) <= {str}:
             return texts
         wrong = next(i for i, text in enumerate(texts) if type(text) is not str)
@@ -188,45 +218,51 @@ class Columns:
             mend=mends.get(type(texts[wrong]), "write it as a string"),
         )  # fmt: skip
 
-    def _domains(self, names: Any, record: Record) -> list[str]:
+    def _domains(self, names: Any, cell: Cell) -> list[str]:
         names = literal(names) if isinstance(names, str) else names
         if not isinstance(names, list) or not all(type(n) is str for n in names):
-            raise PredictionError("active_domains", **self._where(record), expected="a list of strings", got=show(names))
+            raise PredictionError(
+                "active_domains", **self._where(cell), expected="a list of strings", got=show(names)
+            )
         return names
 
     # Tables -----------------------------------------------------------------------------------------
 
-    def predictions(self, walker: Walker, step: str) -> Predictions:
+    def predictions(self, fields: Fields, step: str) -> Predictions:
         """Make the tables."""
         if not self.total:
             raise PredictionError("holds no turns", file=self.file)
-        if not self.has["state"] and not self.has["response"]:
+        if not self.seen["state"] and not self.seen["response"]:
             raise PredictionError("holds neither states nor responses", file=self.file)
         ids, turns, lines = (np.concatenate(self.parts[n]) for n in ("dialogue_id", "turn", "line"))
-        notes = list(walker.notes)
-        turns = turns if self.without_ids else _renumbered(ids, turns, step, walker.long, notes)
-        order = np.lexsort((turns, ids))
-        order = order if (np.diff(order) < 0).any() else None
+        notes = list(fields.turns.notes)
         names = np.array([*self.names], dtype=object)
-        self._refuse_twice(ids, turns, lines, names)
+        order = None
+        if not _is_plain(ids, turns) or step:
+            turns = turns if self.without_ids else _renumbered(ids, turns, step, fields.turns.long, notes)
+            self._refuse_twice(ids, turns, lines, names)
+            order = np.lexsort((turns, ids))
+            order = order if (np.diff(order) < 0).any() else None
+            if not fields.turns.long:
+                notes += _gaps(ids, turns, names)
         sorted_ids, sorted_turns = (ids, turns) if order is None else (ids[order], turns[order])
         found: dict[str, Any] = {}
         for field in ("state", "gold"):
-            if self.has[field]:
+            if self.seen[field]:
                 found[field] = self._table(field, sorted_ids, sorted_turns, names, order)
-        if walker.long:
+        if fields.turns.long:
             sorted_ids, sorted_turns = _filled(sorted_ids, sorted_turns, notes)
         keys = {"dialogue_id": _strings(names, sorted_ids), "turn": sorted_turns}
-        texts = {f: _in_order(self.parts[f], order) for f in _TEXTS if self.has[f] == self.total}
+        texts = {f: _in_order(self.parts[f], order) for f in _TEXTS if self.seen[f] == self.total}
         responses = texts.get("response")
         domains = None
-        if self.has["active_domains"]:
+        if self.seen["active_domains"]:
             listed = _in_order(self.parts["active_domains"], order)
             index = np.repeat(np.arange(self.total), [len(x) for x in listed])
             flat = list(chain.from_iterable(listed))
             domains = table("active_domains", {k: v[index] for k, v in keys.items()} | {"domain": flat})
         n_turns = len(sorted_turns)
-        self._say(walker, notes, ids, turns, names)
+        self._say(fields, notes)
         originals = dict(self.names)
         return Predictions(
             name="",
@@ -238,7 +274,7 @@ class Columns:
             original_ids=originals,
             path=self.file,
             notes=tuple(notes),
-            recognised=f"{walker.recognised}; {n_turns:,} turns of {len(names):,} dialogues",
+            recognised=f"{fields.recognised}; {n_turns:,} turns of {len(names):,} dialogues",
         )
 
     def _table(
@@ -293,24 +329,36 @@ class Columns:
             i = int(twice.argmax())
             place = f"{self.file}, {self.unit} {lines[i]}" if lines[i] else self.file
             raise PredictionError(
-                "stands twice", file=place, dialogue=self.names[names[ids[i]]], turn=int(turns[i]), mend="keep one of them"
+                "stands twice",
+                file=place,
+                dialogue=self.names[names[ids[i]]],
+                turn=int(turns[i]),
+                mend="keep one of them",
             )
 
-    def _say(self, walker: Walker, notes: list[str], ids: np.ndarray, turns: np.ndarray, names: np.ndarray) -> None:
+    def _say(self, fields: Fields, notes: list[str]) -> None:
         """Add what is to be said of repairs, fields that are not used, and gaps."""
         if self.failed:
             shown = "; ".join(self.failed[:3])
-            notes.append(f"the states of {len(self.failed):,} turns follow no known notation and are read as empty ({shown})")
+            notes.append(
+                f"the states of {len(self.failed):,} turns follow no known notation and are read as empty ({shown})"
+            )
         notes += [f"{self.repairs[kind]:,} {text}" for kind, text in REPAIRS.items() if self.repairs[kind]]
         if self.repairs["blank"] and self.unit == "row":
             notes.append(f"{self.repairs['blank']:,} empty cells are read as empty states")
-        for name, n in sorted(walker.unused.items()):
+        for name, n in sorted(fields.unused.items()):
             notes.append(f"field {name!r} of {n:,} turns is not used")
-        if not self.without_ids and not walker.long:
-            notes += _gaps(ids, turns, names)
 
 
 _IN_ORDER = "in order"
+
+
+def _is_plain(ids: np.ndarray, turns: np.ndarray) -> bool:
+    """Tell whether dialogues stand one after the other, each with its turns from 0 in order."""
+    new = np.r_[True, np.diff(ids) != 0]
+    starts = np.flatnonzero(new)
+    place = np.arange(len(ids)) - np.repeat(starts, np.diff(np.r_[starts, len(ids)]))
+    return bool((turns == place).all() and (ids[starts] == np.arange(len(starts))).all())
 
 
 def _fast(states: tuple[Any, ...], codes: _Triples) -> tuple[np.ndarray, np.ndarray]:
@@ -355,14 +403,22 @@ def _renumbered(ids: np.ndarray, turns: np.ndarray, step: str, long: bool, notes
     if (frame["turn"] == place).all():
         return turns
     several = int((groups.size() > 1).sum())
-    if several and ((frame["turn"] - first == 2 * place) & (first == first.iloc[0])).all() and first.iloc[0] < 2:
+    if (
+        several
+        and ((frame["turn"] - first == 2 * place) & (first == first.iloc[0])).all()
+        and first.iloc[0] < 2
+    ):
         odd = "1, 3, 5" if first.iloc[0] else "0, 2, 4"
-        notes.append(f"turns are numbered {odd}, … as utterances are, and read as 0, 1, 2, …; fields={{\"turn\": …}} keeps them")
+        notes.append(
+            f'turns are numbered {odd}, … as utterances are, and read as 0, 1, 2, …; fields={{"turn": …}} keeps them'
+        )
         return turns // 2
     starts = groups.min()
     from_one = (starts == 1).mean() >= 0.5 and (starts > 0).all() if long else (starts == 1).all()
     if from_one:
-        notes.append("turns are numbered from 1 in all dialogues and read as 0, 1, 2, …; fields={\"turn\": …} keeps them")
+        notes.append(
+            'turns are numbered from 1 in all dialogues and read as 0, 1, 2, …; fields={"turn": …} keeps them'
+        )
         return turns - 1
     return turns
 
@@ -390,25 +446,27 @@ def _gaps(ids: np.ndarray, turns: np.ndarray, names: np.ndarray) -> list[str]:
     missing = next(i for i, number in enumerate(numbers) if i != number)
     shown = ", ".join(map(str, numbers[:8])) + (", …" if len(numbers) > 8 else "")
     gap = f"turn{'s' * (len(numbers) > 1)} {shown}: turn {missing} is missing"
-    return [f"{n:,} dialogue{'s' * (n > 1)} skip{'s' * (n == 1)} turn numbers (dialogue {names[gaps.iloc[0]]}, {gap})"]
+    return [
+        f"{n:,} dialogue{'s' * (n > 1)} skip{'s' * (n == 1)} turn numbers (dialogue {names[gaps.iloc[0]]}, {gap})"
+    ]
 
 
-def _layouts(codes: _Triples, rows: np.ndarray, index: np.ndarray, total: int) -> tuple[np.ndarray, pd.DataFrame]:
+def _layouts(
+    codes: _Triples, rows: np.ndarray, index: np.ndarray, total: int
+) -> tuple[np.ndarray, pd.DataFrame]:
     """Return the number of each turn's layout, and the slots of every layout."""
     pairs: dict[tuple[str, str], int] = {}
     pair_of = np.array([pairs.setdefault((d, s), len(pairs)) for d, s, _ in codes], dtype="int64")
     named = pair_of[rows] if len(rows) else rows
     bounds = np.searchsorted(index, np.arange(total + 1)).tolist()
     known: dict[bytes, int] = {}
-    numbers = np.array([known.setdefault(named[a:b].tobytes(), len(known)) for a, b in _pairwise(bounds)], dtype="int64")
+    numbers = np.array(
+        [known.setdefault(named[a:b].tobytes(), len(known)) for a, b in pairwise(bounds)], dtype="int64"
+    )
     names, out = list(pairs), []
     for key, number in known.items():
         out += [(number, *names[i]) for i in dict.fromkeys(np.frombuffer(key, dtype="int64").tolist())]
     return numbers, table("layouts", out)
-
-
-def _pairwise(bounds: list[int]) -> Iterator[tuple[int, int]]:
-    return zip(bounds, bounds[1:], strict=False)
 
 
 def _digest(keys: dict[str, Any], system: Any, states: pd.DataFrame) -> str:

@@ -18,8 +18,9 @@ import orjson
 
 from dialogeval.exceptions import DataFileError, PredictionError, few
 from dialogeval.parquet_file import parquet_table
-from dialogeval.predictions.records import ABSENT, is_field
+from dialogeval.predictions.names import is_field
 from dialogeval.predictions.syntaxes import python_literal
+from dialogeval.predictions.turns import ABSENT
 from dialogeval.strict_json import MAX_DEPTH, parse_json
 
 __all__ = ["Content", "parsed"]
@@ -70,11 +71,19 @@ def _first_line(stream: io.BufferedReader, file: str) -> bytes:
 
 
 def _from_utf16(data: bytes, file: str) -> bytes:
-    code = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"
+    code = (
+        "utf-16"
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff")
+        else "utf-16-le"
+        if data[1:2] == b"\0"
+        else "utf-16-be"
+    )
     try:
         return data.decode(code).encode()
     except UnicodeError:
-        raise DataFileError("neither UTF-8 nor UTF-16", file=file, mend="save the file in UTF-8 encoding") from None
+        raise DataFileError(
+            "neither UTF-8 nor UTF-16", file=file, mend="save the file in UTF-8 encoding"
+        ) from None
 
 
 def _looks_like_json(start: bytes) -> bool:
@@ -129,7 +138,7 @@ def _text(data: bytes, file: str) -> Content:
         known = [n for n in names if is_field(n.strip())]
         if known and (len(names) > 1 or separator == ","):
             return Content(_rows_of(text.encode(), file, "CSV", separator), "row")
-    return Content([line for line in text.split("\n")[: None if not text.endswith("\n") else -1]], "line")
+    return Content(text.removesuffix("\n").split("\n"), "line")
 
 
 def _rows_of(data: bytes, file: str, what: str, separator: str = ",") -> list[dict[str, Any]]:
@@ -146,7 +155,9 @@ def _rows_of(data: bytes, file: str, what: str, separator: str = ",") -> list[di
         raise DataFileError(f"broken {what} ({line[:300]})", file=file) from None
     twice = next((n for n, times in Counter(names).items() if times > 1), None)
     if twice is not None:
-        raise PredictionError(f"column {twice or repr(twice)} stands twice", file=file, mend="keep one of them")
+        raise PredictionError(
+            f"column {twice or repr(twice)} stands twice", file=file, mend="keep one of them"
+        )
     if not rows:
         raise PredictionError("holds no turns", file=file, got=f"the columns {few(names, most=20)}")
     return [{k: _filled(v) for k, v in row.items()} for row in rows]
@@ -168,5 +179,7 @@ def _csv(data: bytes, file: str, separator: str) -> Any:
     options = reader.ReadOptions(block_size=len(data) + 1)
     parsing = reader.ParseOptions(newlines_in_values=True, delimiter=separator)
     names = reader.open_csv(io.BytesIO(data), options, parsing).schema.names
-    converting = reader.ConvertOptions(column_types={n: pyarrow.string() for n in names}, strings_can_be_null=False)
+    converting = reader.ConvertOptions(
+        column_types={n: pyarrow.string() for n in names}, strings_can_be_null=False
+    )
     return reader.read_csv(io.BytesIO(data), options, parsing, converting)

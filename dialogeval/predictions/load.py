@@ -18,9 +18,10 @@ import pandas as pd
 from dialogeval.exceptions import DialogevalError, PredictionError, UnknownNameError, UsageError, show
 from dialogeval.files import collection_paused, open_data
 from dialogeval.locate import locate_predictions
-from dialogeval.predictions.content import parsed
-from dialogeval.predictions.records import FIELDS, Walker, read
 from dialogeval.predictions.columns import Columns
+from dialogeval.predictions.content import parsed
+from dialogeval.predictions.fields import FIELDS, Fields
+from dialogeval.predictions.records import read
 from dialogeval.tables import Corpus, Predictions, table
 
 __all__ = ["FORMATS", "as_loaded", "in_corpus", "load_predictions", "system_name"]
@@ -100,24 +101,35 @@ def load_predictions(
     """
     if not isinstance(path, (str, os.PathLike)):
         raise UsageError("predictions", expected="a name or a path", got=show(path))
-    for kind, given, known in (("format", [format] if format else [], FORMATS), ("field", fields or [], FIELDS)):
+    for kind, given, known in (
+        ("format", [format] if format else [], FORMATS),
+        ("field", fields or [], FIELDS),
+    ):
         for unknown in [g for g in given if g not in known]:
             raise UnknownNameError(kind, unknown, known)
     if unparsed not in ("error", "empty"):
         raise UnknownNameError("way with unparsed states", unparsed, ("error", "empty"))
     path = locate_predictions(path, home)
     named, step = _numbering(dict(fields or {}))
-    with collection_paused(), open_data(path) as stream:
+    with collection_paused():
+        found, label = _read(path, named, step, format, in_order, unparsed)
+    return replace(found, name=name or system_name(path.name), format=label)
+
+
+def _read(
+    path: Path, fields: dict[str, str], step: str, format: str | None, in_order: bool, unparsed: str
+) -> tuple[Predictions, str]:
+    """Return the predictions of a file and its format; what was parsed is gone before garbage is collected."""
+    with open_data(path) as stream:
         content = parsed(stream, str(path))
         try:
-            records, walker = read(content.items, named, None if format is None else FORMATS[format])
-            columns = Columns(str(path), content.unit, unparsed, in_order, walker.slots)
-            columns.add(records)
-            found = columns.predictions(walker, step)
+            cells, found = read(content.items, fields, None if format is None else FORMATS[format])
+            columns = Columns(str(path), content.unit, unparsed, in_order)
+            columns.add(cells, found)
+            label = _IN_ORDER if columns.without_ids else format or _label(found)
+            return columns.predictions(found, step), label
         except DialogevalError as error:
             raise error if error.file else _in_file(error, str(path)) from None
-    label = _IN_ORDER if columns.without_ids else format or _label(walker)
-    return replace(found, name=name or system_name(path.name), format=label)
 
 
 def _in_file(error: DialogevalError, file: str) -> DialogevalError:
@@ -128,20 +140,32 @@ def _in_file(error: DialogevalError, file: str) -> DialogevalError:
     return type(error)(error.problem, file=file, **said)
 
 
-def _label(walker: Walker) -> str:
+def _label(found: Fields) -> str:
     """Return the name of the format that a file follows to the letter, or what its shape is called."""
-    named = {f: ".".join(p) for f, p in walker.paths.items() if f in ("state", "response", "gold", "reference")}
+    named = {
+        f: ".".join(p) for f, p in found.paths.items() if f in ("state", "response", "gold", "reference")
+    }
     states, texts = named.get("state"), named.get("response")
-    if walker.bare and walker.shape == "dialogues by id" and not texts:
+    if found.kind == "bare" and found.turns.shape == "dialogues by id" and not texts:
         return "dstc9"
     if states in ("predictions.state", "pred_bs_ptr", "pr"):
         return {"predictions.state": "convlab", "pred_bs_ptr": "trade", "pr": "gt-pr"}[states]
-    rows = walker.shape == "rows"
-    if rows and states in ("pred", None) and named.get("gold") in ("gold", None) and len(named) in (2, 4) and texts in ("response", None):
+    rows = found.turns.shape == "rows"
+    if (
+        rows
+        and states in ("pred", None)
+        and named.get("gold") in ("gold", None)
+        and len(named) in (2, 4)
+        and texts in ("response", None)
+    ):
         return "pairs"
-    if states in ("state", None) and texts in ("response", None) and named.keys() <= {"state", "response"}:
-        return "turns" if rows else "mwzeval" if walker.shape == "dialogues by id" else "convlab"
-    return walker.shape
+    if (
+        (named and states in ("state", None))
+        and texts in ("response", None)
+        and named.keys() <= {"state", "response"}
+    ):
+        return "turns" if rows else "mwzeval" if found.turns.shape == "dialogues by id" else "convlab"
+    return found.turns.shape
 
 
 def _numbering(fields: dict[str, str]) -> tuple[dict[str, str], str]:

@@ -13,11 +13,9 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import Any, NoReturn
-
-import orjson
 
 from dialogeval.exceptions import PredictionError, show
 from dialogeval.resources import lookup
@@ -85,7 +83,9 @@ def _unique(found: list[Triple], repairs: Counter[str]) -> list[Triple]:
 
 
 def _of_object(state: dict[str, Any], repairs: Counter[str], slots: Slots | None) -> list[Triple]:
-    if isinstance(next((state[n] for n in INNER if n in state), None), dict) and not isinstance(state.get("slot"), str):
+    if isinstance(next((state[n] for n in INNER if n in state), None), dict) and not isinstance(
+        state.get("slot"), str
+    ):
         return _of_frame({"state": state}, repairs)
     out: list[Triple] = []
     for domain, content in state.items():
@@ -313,7 +313,7 @@ def _inside(value: Any) -> Any:
     if isinstance(value, dict):
         held = [k for k in value if k.lower() in names and isinstance(value[k], (dict, list))]
         if len(held) == 1 and all(
-            k in held or isinstance(v, (str, type(None))) and "-" not in k for k, v in value.items()
+            k in held or (isinstance(v, (str, type(None))) and "-" not in k) for k, v in value.items()
         ):
             return value[held[0]]
     return value
