@@ -106,11 +106,10 @@ def _is_pair(item: Any) -> bool:
 
 def _of_pair(name: str, value: Any, repairs: Counter[str]) -> list[Triple]:
     """Read "domain-slot" and its value."""
-    domain, mark, slot = name.partition("-")
-    if not mark:
-        domain, mark, slot = name.partition(".")
-    if mark:
-        return [(domain, slot, _text(value, domain, slot, repairs))]
+    for mark in "-.:_ ":
+        domain, found, slot = name.partition(mark)
+        if found and (mark in "-.:" or domain in vocabulary()):
+            return [(domain, slot, _text(value, domain, slot, repairs))]
     mend = f"leave {name!r} out or write {{}}" if value is None else "write {domain: {slot: value}}"
     raise PredictionError(
         f"domain {name!r} of the state", expected="an object {slot: value}", got=show(value), mend=mend
@@ -205,7 +204,7 @@ _LEAD = re.compile(
     r"^\W*(?:(?:the\s+)?(?:updated\s+|current\s+|new\s+)?(?:dialogue|dialog|belief)?\s*state(?:\s+is)?\s*[:=]|belief\s*[:=]|=>)\s*",
     re.I,
 )
-_OPENED = re.compile(r"""[{\[(]\s*(?:["'{\[(]|[}\])])""")
+_OPENED = re.compile(r"""[{\[(]\s*["'{\[(]|[{\[]\s*[}\]]""")
 _SPAN = re.compile(r"\[\s*([^\W\d][\w ]*?)\s*\]")
 _GROUP = re.compile(r"\s*[,;&]?\s*([^\W\d][\w ]*?)\s*(?:\(([^(){}]*)\)|\{([^(){}]*)\})\s*")
 _NAME = r"[^\W\d][\w .-]*?"
@@ -291,11 +290,11 @@ def _of_text(text: str, slots: Slots, repairs: Counter[str]) -> list[Triple]:
     plain = _LEAD.sub("", plain).strip().rstrip(".").strip()
     if plain.lower() in _EMPTY:
         return []
-    if re.search(r"""[{\[(]\s*["'{\[(]|^[{\[(]\s*[}\])]|```""", plain):
-        value = literal(plain)
-        if value is None or not isinstance(value, (dict, list)):
-            raise _unparsed(text)
+    value = literal(plain)
+    if isinstance(value, (dict, list)):
         return triples(_lenient(_inside(value), repairs), slots, repairs)
+    if _OPENED.search(plain):
+        raise _unparsed(text)
     for parse in (_spans, _query, _groups, _assignments, _listed):
         found = parse(plain, slots)
         if found is not None:
@@ -421,7 +420,7 @@ def _assigned(text: str, domain: str) -> list[Triple] | None:
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     """Yield (name, value) of assignments; an empty name marks what is none."""
     mark = "=" if "=" in text else ":" if ":" in text else r"\bis\b"
-    for part in re.split(rf"[;,|\n](?=\s*{_NAME}\s*{mark})", text):
+    for part in re.split(rf"[;,|\n](?=[\s*-]*{_NAME}\s*{mark})", text):
         pieces = re.split(rf"\s*{mark}\s*", part, maxsplit=1)
         if part.strip(" \n;,|-*"):
             yield (pieces[0].strip(" \n-*\"'"), _value(pieces[1])) if len(pieces) == 2 else ("", part)

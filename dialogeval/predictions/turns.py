@@ -188,6 +188,10 @@ class Turns:
             and type(number_of(item[1])) is int
         ):
             yield item[0], number_of(item[1]), item[2], position
+        elif (
+            isinstance(item, list) and item and all(isinstance(x, dict) and self.names(x, "id") for x in item)
+        ):
+            yield from self._items(item)
         elif isinstance(item, list):
             self.shape = "lists of turns"
             yield from self._dialogue(self._id_or_number(ABSENT, True), item, position)
@@ -262,7 +266,7 @@ class Turns:
         if isinstance(node, list) and node:
             first = next((t for t in node if isinstance(t, dict)), {})
             known = rank_names(tuple(first))
-            if "speaker" in known and "turn" not in known:
+            if "speaker" in known and ("turn" not in known or not all(map(self._is_user, node))):
                 return self._spoken(identity, node, position)
             if ("turn" in known or "turn" in self.fields) and self.has_content(first):
                 turns = [number_of(self.scalar(t, "turn")) if isinstance(t, dict) else ABSENT for t in node]
@@ -312,8 +316,8 @@ class Turns:
             raise PredictionError("has no user turns", dialogue=str(identity), expected='speaker "user"')
         yield identity, number, current, position
 
-    def _is_user(self, item: Mapping[str, Any]) -> bool:
-        return str(self.scalar(item, "speaker")).lower() in _USERS
+    def _is_user(self, item: Any) -> bool:
+        return isinstance(item, dict) and str(self.scalar(item, "speaker")).lower() in _USERS
 
     def _with_utterance(self, turn: dict[str, Any], item: dict[str, Any]) -> dict[str, Any]:
         """Return a turn with what an utterance adds; what the system says is a reference beside a prediction."""
