@@ -24,7 +24,7 @@ from dialogeval.corpora.load import as_corpus
 from dialogeval.exceptions import UnknownNameError, UsageError, all_lines, printable, show
 from dialogeval.metrics import Metric
 from dialogeval.pairing import Coverage, in_version, lay_out, make_pairs, match_turns, scorable
-from dialogeval.predictions.load import as_loaded
+from dialogeval.predictions.load import as_loaded, in_corpus
 from dialogeval.protocols import Protocol, chosen_protocol, compared, find_protocol, signature
 from dialogeval.stats import RESAMPLES, SEED, count_all, value_table
 from dialogeval.tables import Corpus, Predictions, as_predictions
@@ -273,6 +273,7 @@ def score(
             file=predictions.path or predictions.name,
             mend="name a corpus, or use a format that carries its own gold (pairs, trade, gt-pr)",
         )
+    predictions = in_corpus(predictions, gold)
     gold = lay_out(gold)
     if alignment is not None:
         from dialogeval.ontology.mapping import align_predictions

@@ -23,10 +23,12 @@ from dialogeval.predictions.syntaxes import INNER, REPAIRS, Triple, UnparsedErro
 from dialogeval.predictions.turns import ABSENT, Cell, outline
 from dialogeval.tables import Corpus, Predictions, Source, canonical_id, table
 
-__all__ = ["Columns"]
+__all__ = ["FROM_ONE", "Columns"]
 
 #: Turns a dialogue may have; a number past this is a mistake, not a dialogue.
 MAX_TURNS = 100_000
+#: What is said where numbers of turns begin at 1.
+FROM_ONE = 'turns are numbered from 1 in all dialogues and read as 0, 1, 2, …; fields={"turn": …} keeps them'
 _CHUNK = 20_000
 _TEXTS = ("response", "reference", "user")
 
@@ -416,9 +418,7 @@ def _renumbered(ids: np.ndarray, turns: np.ndarray, step: str, long: bool, notes
     starts = groups.min()
     from_one = (starts == 1).mean() >= 0.5 and (starts > 0).all() if long else (starts == 1).all()
     if from_one:
-        notes.append(
-            'turns are numbered from 1 in all dialogues and read as 0, 1, 2, …; fields={"turn": …} keeps them'
-        )
+        notes.append(FROM_ONE)
         return turns - 1
     return turns
 

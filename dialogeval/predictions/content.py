@@ -43,31 +43,35 @@ def parsed(stream: io.BufferedReader, file: str) -> Content:
     """Tell what a file is and parse it."""
     if stream.peek(4)[:4] == b"PAR1":
         return Content(_rows_of(stream.read(), file, "Parquet"), "row")
-    first = _first_line(stream, file)
-    if first[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in first[:4]:
+    blank, first = _first_line(stream, file)
+    if first[:2] in (b"\xff\xfe", b"\xfe\xff") or (b"\0" in first[:2] and first[:2].strip(b"\0").isascii()):
         stream = io.BufferedReader(io.BytesIO(_from_utf16(first + stream.read(), file)))  # type: ignore[arg-type]
-        first = _first_line(stream, file)
+        blank, first = _first_line(stream, file)
+    if b"\0" in first[:1000]:
+        raise DataFileError(
+            "is no text and no Parquet", file=file, expected="JSON, JSON lines, CSV, Parquet or text"
+        )
     start = first.lstrip()
     if not (start[:1] == b"{" or (start[:1] == b"[" and _looks_like_json(start))):
-        return _text(first + stream.read(), file)
-    second = b"\n"
-    while second and not second.strip():
-        second = stream.readline(_MAX_LINE)
-    if second and first.endswith(b"\n") and _is_whole(first):
-        return Content(_lines(first, second, stream, file), "line")
+        return _text(blank * b"\n" + first + stream.read(), file)
+    second = stream.readline(_MAX_LINE)
+    while second.isspace() and blank < 1000:
+        second, blank = second + stream.readline(_MAX_LINE), blank + 1
+    if second.strip() and first.endswith(b"\n") and _is_whole(first):
+        return Content(_lines(blank * [b"\n"] + [first, *second.splitlines(True)], stream, file), "line")
     if start[1:2] == b"'" or start[:3] == b"[{'":
         return Content(_python(first + second + stream.read(), file), "line")
     return Content(parse_json(first + second + stream.read(), file))
 
 
-def _first_line(stream: io.BufferedReader, file: str) -> bytes:
-    """Return the first line that is not blank, without a byte order mark."""
-    first = b""
-    while (line := stream.readline(_MAX_LINE)) and not (first := line.removeprefix(_MARK)).strip():
-        pass
-    if not first.strip():
-        raise DataFileError("is empty", file=file)
-    return first
+def _first_line(stream: io.BufferedReader, file: str) -> tuple[int, bytes]:
+    """Return the first line that is not blank, without a byte order mark, and how many are before it."""
+    blank = 0
+    while line := stream.readline(_MAX_LINE).removeprefix(_MARK):
+        if line.strip():
+            return blank, line
+        blank += 1
+    raise DataFileError("is empty", file=file)
 
 
 def _from_utf16(data: bytes, file: str) -> bytes:
@@ -97,18 +101,17 @@ def _is_whole(line: bytes) -> bool:
         return False
 
 
-def _lines(first: bytes, second: bytes, stream: io.BufferedReader, file: str) -> Iterator[Any]:
+def _lines(head: list[bytes], stream: io.BufferedReader, file: str) -> Iterator[Any]:
     """Yield the values of JSON lines."""
     loads = orjson.loads
-    for number, line in enumerate(chain((first, second), stream), start=1):
+    for number, line in enumerate(chain(head, stream), start=1):
         try:
             if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
                 yield loads(line)
                 continue
         except orjson.JSONDecodeError:
             pass
-        if line.strip():
-            yield parse_json(line, file, line=number, keys="unchecked")
+        yield parse_json(line, file, line=number, keys="unchecked") if line.strip() else ABSENT
 
 
 def _python(data: bytes, file: str) -> list[Any]:
@@ -138,7 +141,7 @@ def _text(data: bytes, file: str) -> Content:
         known = [n for n in names if is_field(n.strip())]
         if known and (len(names) > 1 or separator == ","):
             return Content(_rows_of(text.encode(), file, "CSV", separator), "row")
-    return Content(text.removesuffix("\n").split("\n"), "line")
+    return Content([line.rstrip("\r") for line in text.removesuffix("\n").split("\n")], "line")
 
 
 def _rows_of(data: bytes, file: str, what: str, separator: str = ",") -> list[dict[str, Any]]:

@@ -127,6 +127,8 @@ class Fields:
                 and not any(map(self._parses, texts[:50]))
                 and "response" not in self.paths
             ):
+                if field == "state" and "bare" in meanings(path[-1]):
+                    raise self._unknown(rows)
                 self.paths["response" if field == "state" else "reply response"] = self.paths.pop(field)
                 if "gold" in self.paths and "reference" not in self.paths:
                     self.paths["reference"] = self.paths.pop("gold")
@@ -172,18 +174,20 @@ class Fields:
         doubles = (
             isinstance(v, list) and len(v) == 2 and all(isinstance(x, list) for x in v) for v in values
         )
+        only_texts = bool(texts) and all(isinstance(v, str) for v in values)
         if self.turns.shape == "turns by id" and all(doubles):
             self.kind = "double"
-        elif (
-            texts and len(texts) == len([v for v in values if v != ""]) and not any(map(self._parses, texts))
-        ):
+        elif only_texts and not any(map(self._parses, texts)):
             self.kind = "response"
-        elif (
-            self.turns.only is None
-            and rows
-            and not any(isinstance(x, dict) or "-" in k for v in rows for k, x in v.items())
-        ):
+            if self.turns.shape != "lists" and sum(len(t.split()) for t in texts) < 3 * len(texts):
+                raise PredictionError("neither states nor responses", got=f"texts such as {show(texts[0])}")
+        elif self.turns.only is None and rows and not any(map(self._may_be_state, rows)):
             raise self._unknown(rows)
+
+    def _may_be_state(self, row: dict[str, Any]) -> bool:
+        """Tell whether an object without a known field may be a state itself."""
+        is_row = self.turns.scalar(row, "id") is not ABSENT or self.turns.scalar(row, "turn") is not ABSENT
+        return not is_row and any(isinstance(value, dict) or "-" in name for name, value in row.items())
 
     def _unknown(self, rows: Sequence[dict[str, Any]]) -> PredictionError:
         """Refuse turns whose fields are not known, with what is there."""
@@ -247,6 +251,8 @@ class Fields:
         seen = next((s for name in shown if (s := seen_in(name.split(".")[-1]))), "")
         text = f"{seen}-style {self.turns.shape}" if seen else self.turns.shape
         text += f": {', '.join(shown)}" if shown else " of responses" if self.kind == "response" else ""
+        if "response" in named and not meanings(named["response"].split(".")[-1]).keys() & set(TEXTS):
+            text += " (read as responses)"
         return text + (f" (gold: {', '.join(gold)})" if gold else "")
 
 

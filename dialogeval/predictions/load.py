@@ -18,7 +18,7 @@ import pandas as pd
 from dialogeval.exceptions import DialogevalError, PredictionError, UnknownNameError, UsageError, show
 from dialogeval.files import collection_paused, open_data
 from dialogeval.locate import locate_predictions
-from dialogeval.predictions.columns import Columns
+from dialogeval.predictions.columns import FROM_ONE, Columns
 from dialogeval.predictions.content import parsed
 from dialogeval.predictions.fields import FIELDS, Fields
 from dialogeval.predictions.records import read
@@ -185,6 +185,7 @@ def as_loaded(predictions: Predictions | str | os.PathLike[str]) -> Predictions:
 def in_corpus(predictions: Predictions, gold: Corpus) -> Predictions:
     """Give predictions without dialogue ids those of the corpus, in its order."""
     if predictions.format != _IN_ORDER:
+        _check_first(predictions, gold)
         return predictions
     n, expected = len(predictions.turns), len(gold.turns)
     if n != expected:
@@ -216,6 +217,20 @@ def in_corpus(predictions: Predictions, gold: Corpus) -> Predictions:
         original_ids=names,
         format="placed",
     )
+
+
+def _check_first(predictions: Predictions, gold: Corpus) -> None:
+    """Refuse numbers from 1 that the corpus shows to be numbers from 0 of dialogues that lack their first turn."""
+    if FROM_ONE not in predictions.notes:
+        return
+    last = predictions.turns.groupby("dialogue_id")["turn"].max()
+    lacking = gold.turns.groupby("dialogue_id")["turn"].max().reindex(last.index).dropna() - last
+    if len(lacking) and (lacking >= 1).all() and (lacking == 1).mean() > 0.9:
+        raise PredictionError(
+            "turns are numbered from 1, or all dialogues lack their first turn",
+            file=predictions.path,
+            mend='say which with fields={"turn": "NAME-1"} or {"turn": "NAME"}, NAME being the field of the number',
+        )
 
 
 def system_name(file: str) -> str:

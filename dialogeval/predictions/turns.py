@@ -87,6 +87,8 @@ class Turns:
             if self.only is None:
                 alone = self.scalar(content, "id") is not ABSENT or self._held(content) is not ABSENT
             if not alone:
+                if content and not any(isinstance(v, (dict, list, str)) for v in content.values()):
+                    raise PredictionError("holds no dialogues", got=outline(content))
                 return self._dialogues(content, 0)
             content = [content]
         if isinstance(content, str) or not isinstance(content, Iterable):
@@ -129,6 +131,8 @@ class Turns:
         carried, spoken = self._carried(rows), bool(rows) and bool(self.names(rows[0], "speaker"))
         pending: Cell | None = None
         for position, item in enumerate(chain(head, items), start=1):
+            if item is ABSENT:  # a blank line
+                continue
             if not isinstance(item, dict):
                 yield from self._list_item(item, position)
                 continue
