@@ -7,66 +7,41 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
 from dialogeval.exceptions import DataFileError
 from dialogeval.files import MAX_BYTES, MAX_RATIO
 
-__all__ = ["HARMLESS", "ROWS_AT_ONCE", "decoded", "parquet_source", "parquet_table", "sized_batches"]
+__all__ = ["parquet_table"]
 
 #: A table up to this size is read however small its file is; and what a cell costs at least, as Python has it.
-HARMLESS, _CELL = 1 << 26, 64
-ROWS_AT_ONCE = 8192
+_HARMLESS, _CELL = 1 << 26, 64
 
 
 def parquet_table(data: bytes, file: str | os.PathLike[str]) -> Any:
     """Read a Parquet file, but not one that unpacks to far more than its size."""
     import pyarrow
+    from pyarrow import parquet
 
-    source = parquet_source(io.BytesIO(data))
-    about = source.metadata
-    limit = max(HARMLESS, min(MAX_BYTES, MAX_RATIO * len(data)))
-    problem = f"unpacks to more than {limit:,} bytes in {about.num_rows:,} rows, past the limit"
-    bomb = DataFileError(problem, file=file, mend="split the file")
-    kept = [decoded(batch) for _, batch in sized_batches(source, ROWS_AT_ONCE, limit, bomb)]
-    schema = kept[0].schema if kept else source.schema_arrow.remove_metadata()
+    # Texts as they are stored, each distinct one once: only so can a bomb be measured before it goes off.
+    about = parquet.ParquetFile(io.BytesIO(data), pre_buffer=False)
+    leaves = [about.schema.column(i) for i in range(len(about.schema))]
+    texts = [c.path for c in leaves if c.path == c.name and c.logical_type.type == "STRING"]
+    source = parquet.ParquetFile(io.BytesIO(data), pre_buffer=False, read_dictionary=texts)
+    limit = max(_HARMLESS, min(MAX_BYTES, MAX_RATIO * len(data)))
+    taken, kept = _CELL * source.metadata.num_rows * source.metadata.num_columns, []
+    for batch in [None] if taken > limit else source.iter_batches(8192):
+        taken += sum(map(_size, batch.columns)) if batch is not None else 0
+        if taken > limit:
+            problem = f"unpacks to more than {limit:,} bytes in {source.metadata.num_rows:,} rows, past the limit"
+            raise DataFileError(problem, file=file, mend="split the file")
+        written = [c.dictionary_decode() if pyarrow.types.is_dictionary(c.type) else c for c in batch.columns]
+        kept.append(pyarrow.RecordBatch.from_arrays(written, names=batch.schema.names))
+    schema = kept[0].schema if kept else about.schema_arrow.remove_metadata()
     return pyarrow.Table.from_batches(kept, schema)
 
 
-def parquet_source(stream: IO[bytes]) -> Any:
-    """Open a Parquet file so that its texts are read as they are stored, each distinct one once."""
-    from pyarrow import parquet
-
-    source = parquet.ParquetFile(stream, pre_buffer=False)
-    leaves = [source.schema.column(i) for i in range(len(source.schema))]
-    texts = [c.path for c in leaves if c.path == c.name and c.logical_type.type == "STRING"]
-    stream.seek(0)
-    return parquet.ParquetFile(stream, metadata=source.metadata, pre_buffer=False, read_dictionary=texts)
-
-
-def sized_batches(source: Any, rows: int, limit: int, bomb: DataFileError) -> Iterator[tuple[int, Any]]:
-    """Yield rows a few at a time, and the bytes that they take once they are `decoded`."""
-    taken = _CELL * source.metadata.num_rows * source.metadata.num_columns
-    if taken > limit:
-        raise bomb
-    for batch in source.iter_batches(rows):
-        size = sum(_decoded_bytes(column) for column in batch.columns)
-        taken += size
-        if taken > limit:
-            raise bomb
-        yield size, batch
-
-
-def decoded(batch: Any) -> Any:
-    """Return a batch with its texts written out."""
-    import pyarrow
-
-    plain = [c.dictionary_decode() if pyarrow.types.is_dictionary(c.type) else c for c in batch.columns]
-    return pyarrow.RecordBatch.from_arrays(plain, names=batch.schema.names)
-
-
-def _decoded_bytes(column: Any) -> int:
+def _size(column: Any) -> int:
     """What a column takes when every row has its own copy of its value."""
     import pyarrow
     from pyarrow import compute

@@ -23,7 +23,7 @@ from dialogeval.exceptions import UnknownNameError, UsageError, printable, show
 from dialogeval.golds import Coverage, in_version, lay_out, match_turns
 from dialogeval.metrics import Metric
 from dialogeval.pairing import make_pairs, scorable
-from dialogeval.predictions.load import as_loaded
+from dialogeval.predictions.load import as_loaded, in_corpus
 from dialogeval.protocols import Protocol, chosen_protocol, compared, find_protocol, signature
 from dialogeval.resources import lookup
 from dialogeval.stats import RESAMPLES, SEED, count_all, value_table
@@ -252,6 +252,7 @@ def score(
             file=predictions.path or predictions.name,
             mend="name a corpus, or use a format that carries its own gold (pairs, trade, gt-pr)",
         )
+    predictions = in_corpus(predictions, gold)
     gold = lay_out(gold)
     if alignment is not None:
         from dialogeval.ontology.mapping import align_predictions

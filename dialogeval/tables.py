@@ -262,6 +262,7 @@ class Predictions:
     path: str = ""
     notes: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
+    recognised: str = ""
 
     def __repr__(self) -> str:
         has = [k for k in ("states", "responses", "active_domains") if getattr(self, k) is not None]

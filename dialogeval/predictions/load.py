@@ -1,69 +1,44 @@
-"""Reading predictions: a file of any known format in, `Predictions` out.
+"""Reading predictions: a file in any shape that is known in, `Predictions` out.
 
-This is the only place where a format is guessed, and it is guessed from the content, never from
-the file's name. Each format's reader is in `predictions.formats`, what all share in
-`predictions.cells`; writing is in `predictions.writers`.
+`content` tells JSON, JSON lines, tables and text apart by what is in the file, `records` finds the turns
+and their fields, `tables` checks them and makes tables of them. What was recognised is said in
+`Predictions.recognised`, what was assumed in `Predictions.notes`.
 """
 
 from __future__ import annotations
 
-import io
 import os
-from collections import Counter
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from dialogeval.exceptions import (
-    DataFileError,
-    DialogevalError,
-    PredictionError,
-    UnknownNameError,
-    UsageError,
-    few,
-    show,
-)
-from dialogeval.files import collection_paused, read_bytes
+import pandas as pd
+
+from dialogeval.exceptions import DialogevalError, PredictionError, UnknownNameError, UsageError, show
+from dialogeval.files import collection_paused, open_data
 from dialogeval.locate import locate_predictions
-from dialogeval.parquet_file import parquet_table
-from dialogeval.predictions.cells import build
-from dialogeval.predictions.formats import READERS, Content
-from dialogeval.strict_json import parse_json, read_json_lines
-from dialogeval.tables import Predictions
+from dialogeval.predictions.columns import FROM_ONE, Columns
+from dialogeval.predictions.content import parsed
+from dialogeval.predictions.fields import FIELDS, Fields
+from dialogeval.predictions.records import read
+from dialogeval.tables import Corpus, Predictions, table
 
-__all__ = [
-    "FORMATS",
-    "check_format",
-    "load_predictions",
-    "read_predictions",
-    "recognize",
-    "system_name",
-]
+__all__ = ["FORMATS", "as_loaded", "in_corpus", "load_predictions", "system_name"]
 
-#: Names of the formats, for ``format=``.
-FORMATS: tuple[str, ...] = tuple(READERS)
-
+#: Fields of a turn in the formats that can be named with ``format=``, and written.
+FORMATS: dict[str, tuple[str, ...]] = {
+    "pairs": ("gold", "pred", "reference", "response"),
+    "turns": ("state", "response", "active_domains"),
+    "mwzeval": ("state", "response", "active_domains"),
+    "dstc9": (),
+    "trade": ("turn_belief", "pred_bs_ptr"),
+    "convlab": ("predictions", "state", "response", "utterance"),
+    "gt-pr": ("gt", "pr"),
+}
 #: Endings that are no part of a system's name.
-_ENDINGS = {
-    "gz",
-    "zip",
-    "json",
-    "jsonl",
-    "ndjson",
-    "csv",
-    "parquet",
-    "txt",
-    "submission",
-    "predictions",
-    *FORMATS,
-}
-#: Keys of a turn that tell a format.
-_MARKS = {
-    "mwzeval": {"response", "state", "active_domains"},
-    "trade": {"turn_belief", "pred_bs_ptr"},
-    "gt-pr": {"gt", "pr"},
-}
-#: Text of an unquoted CSV cell that means "nothing here".
-_NULLS = ["", "nan", "NaN", "<NA>", "null"]
+_ENDINGS = {"gz", "zip", "json", "jsonl", "ndjson", "csv", "tsv", "parquet", "txt", "submission", "predictions", *FORMATS}  # fmt: skip
+_IN_ORDER = "in order"
 
 
 def load_predictions(
@@ -71,6 +46,9 @@ def load_predictions(
     format: str | None = None,
     name: str | None = None,
     *,
+    fields: Mapping[str, str] | None = None,
+    in_order: bool = False,
+    unparsed: str = "error",
     home: str | os.PathLike[str] | None = None,
 ) -> Predictions:
     """Read what a system predicted.
@@ -78,12 +56,23 @@ def load_predictions(
     Parameters
     ----------
     path : path-like
-        JSON, JSON lines, CSV or Parquet, perhaps as ``.gz`` or one-file ``.zip``; or a name such as
-        ``sample/predictions/…`` or ``predictions/multiwoz/ubar``, see `dialogeval.locate`.
+        JSON, JSON lines, a table (CSV with any common separator, Parquet) or text, perhaps as ``.gz``
+        or one-file ``.zip``; or a name such as ``sample/predictions/…`` or
+        ``predictions/multiwoz/ubar``, see `dialogeval.locate`.
     format : str, optional
-        One of `FORMATS`; recognised from the content if not given.
+        One of `FORMATS`, to read the file in that format only; recognised from the content if not given.
     name : str, optional
         The system's name; the file's name without its endings if not given.
+    fields : mapping of str to str, optional
+        The file's own names of ``dialogue_id``, ``turn``, ``state``, ``gold``, ``response``,
+        ``reference``, ``user`` or ``active_domains``, where they are not recognised; ``a.b`` is field b
+        of field a. ``{"turn": "step-1"}`` takes numbers from 1, ``{"turn": "step/2"}`` numbers of
+        utterances, ``{"turn": "step"}`` numbers as they are.
+    in_order : bool
+        The file has no dialogue ids (or no turns): its entries are the turns of the corpus in order.
+    unparsed : str
+        What to do when the text of a state follows no notation: ``error``, or ``empty`` to read it as
+        an empty state; the number of such turns and three of them are shown.
     home : path-like, optional
         Folder of the data, for names of the catalog.
 
@@ -91,16 +80,16 @@ def load_predictions(
     -------
     Predictions
         Dialogue ids in canonical form; slot names and values as in the file, empty values
-        included; `Predictions.notes` says what was repaired or is not used.
+        included; `Predictions.notes` says what was repaired, assumed or is not used.
 
     Raises
     ------
     DataFileError
         The file cannot be read or parsed.
     PredictionError
-        Its content follows no format, two, or breaks the one it follows.
+        No turns are recognised in it, or what a turn holds cannot be read.
     UnknownNameError
-        No such format.
+        No such format or field.
 
     Examples
     --------
@@ -112,217 +101,136 @@ def load_predictions(
     """
     if not isinstance(path, (str, os.PathLike)):
         raise UsageError("predictions", expected="a name or a path", got=show(path))
-    check_format(format)
+    for kind, given, known in (
+        ("format", [format] if format else [], FORMATS),
+        ("field", fields or [], FIELDS),
+    ):
+        for unknown in [g for g in given if g not in known]:
+            raise UnknownNameError(kind, unknown, known)
+    if unparsed not in ("error", "empty"):
+        raise UnknownNameError("way with unparsed states", unparsed, ("error", "empty"))
     path = locate_predictions(path, home)
+    named, step = _numbering(dict(fields or {}))
     with collection_paused():
-        return read_predictions(read_bytes(path), str(path), format, name)
+        found, label = _read(path, named, step, format, in_order, unparsed)
+    return replace(found, name=name or system_name(path.name), format=label)
 
 
-def check_format(format: str | None) -> None:
-    """Refuse the name of a format that does not exist."""
-    if format is not None and format not in FORMATS:
-        raise UnknownNameError("format", format, FORMATS)
+def _read(
+    path: Path, fields: dict[str, str], step: str, format: str | None, in_order: bool, unparsed: str
+) -> tuple[Predictions, str]:
+    """Return the predictions of a file and its format; what was parsed is gone before garbage is collected."""
+    with open_data(path) as stream:
+        content = parsed(stream, str(path))
+        try:
+            cells, found = read(content.items, fields, None if format is None else FORMATS[format])
+            columns = Columns(str(path), content.unit, unparsed, in_order)
+            columns.add(cells, found)
+            label = _IN_ORDER if columns.without_ids else format or _label(found)
+            return columns.predictions(found, step), label
+        except DialogevalError as error:
+            raise error if error.file else _in_file(error, str(path)) from None
 
 
-def read_predictions(
-    data: bytes,
-    file: str,
-    format: str | None = None,
-    name: str | None = None,
-    first: int | None = None,
-    like: str | None = None,
-) -> Predictions:
-    """Read predictions from bytes: a whole file, or a piece of one in the same format."""
-    content = _parse(data, file, first)
-    known = format or (recognize(content) if like is None else _recognize_more(content, like))
-    return build(
-        READERS[known](content),
-        content.file,
-        name=name or system_name(Path(file).name),
-        format=known,
-        strings="split" if known in ("trade", "gt-pr") else "refuse",
-        unit=content.unit if content.rows is not None else "item",
-        unused=content.unused,
-        notes=content.notes,
+def _in_file(error: DialogevalError, file: str) -> DialogevalError:
+    """Return an error with the file that it is about."""
+    if isinstance(error, UnknownNameError):
+        return error
+    said = {n: getattr(error, n) for n in ("dialogue", "turn", "expected", "got", "mend")}
+    return type(error)(error.problem, file=file, **said)
+
+
+def _label(found: Fields) -> str:
+    """Return the name of the format that a file follows to the letter, or what its shape is called."""
+    named = {
+        f: ".".join(p) for f, p in found.paths.items() if f in ("state", "response", "gold", "reference")
+    }
+    states, texts = named.get("state"), named.get("response")
+    if found.kind == "bare" and found.turns.shape == "dialogues by id" and not texts:
+        return "dstc9"
+    if states in ("predictions.state", "pred_bs_ptr", "pr"):
+        return {"predictions.state": "convlab", "pred_bs_ptr": "trade", "pr": "gt-pr"}[states]
+    rows = found.turns.shape == "rows"
+    if (
+        rows
+        and states in ("pred", None)
+        and named.get("gold") in ("gold", None)
+        and len(named) in (2, 4)
+        and texts in ("response", None)
+    ):
+        return "pairs"
+    if (
+        (named and states in ("state", None))
+        and texts in ("response", None)
+        and named.keys() <= {"state", "response"}
+    ):
+        return "turns" if rows else "mwzeval" if found.turns.shape == "dialogues by id" else "convlab"
+    return found.turns.shape
+
+
+def _numbering(fields: dict[str, str]) -> tuple[dict[str, str], str]:
+    """Part {"turn": "step-1"} into the name of a field and what is done with its numbers."""
+    match = re.fullmatch(r"(.*?)(-1|//?2)?", fields.get("turn", ""))
+    name, step = match.groups()  # type: ignore[union-attr]
+    if name:
+        return fields | {"turn": name}, step or "as it is"
+    return {k: v for k, v in fields.items() if k != "turn"}, step or ""
+
+
+def as_loaded(predictions: Predictions | str | os.PathLike[str]) -> Predictions:
+    """Return predictions as they are, or load those of a file."""
+    return predictions if isinstance(predictions, Predictions) else load_predictions(predictions)
+
+
+def in_corpus(predictions: Predictions, gold: Corpus) -> Predictions:
+    """Give predictions without dialogue ids those of the corpus, in its order."""
+    if predictions.format != _IN_ORDER:
+        _check_first(predictions, gold)
+        return predictions
+    n, expected = len(predictions.turns), len(gold.turns)
+    if n != expected:
+        raise PredictionError(
+            f"{n:,} entries in order for {expected:,} turns of {gold.id}", file=predictions.path,
+            mend="give one entry a turn, or a file with dialogue ids and turns",
+        )  # fmt: skip
+    places = gold.turns[["dialogue_id", "turn"]].reset_index(drop=True)
+
+    def placed(frame: pd.DataFrame | None) -> pd.DataFrame | None:
+        if frame is None:
+            return None
+        here = places.take(frame["turn"].to_numpy()).reset_index(drop=True)
+        return pd.concat([here, frame.drop(columns=["dialogue_id", "turn"]).reset_index(drop=True)], axis=1)
+
+    own = predictions.gold
+    if own is not None:
+        turns, states = placed(own.turns), placed(own.states)
+        dialogues = table("dialogues", [(i, i, "") for i in places["dialogue_id"].unique()])
+        own = replace(own, turns=turns, states=states, dialogues=dialogues)  # type: ignore[arg-type]
+    names = dict(zip(gold.dialogues["dialogue_id"], gold.dialogues["original_id"], strict=True))
+    return replace(
+        predictions,
+        turns=places,
+        states=placed(predictions.states),
+        responses=placed(predictions.responses),
+        active_domains=placed(predictions.active_domains),
+        gold=own,
+        original_ids=names,
+        format="placed",
     )
 
 
-def recognize(content: Content) -> str:
-    """Say which format parsed content follows."""
-    if content.rows == []:
-        raise PredictionError("holds no turns", file=content.file)
-    if content.rows is not None:
-        names = set().union(*(row.keys() for _, row in content.rows))
-        fits, seen = _rows_fit(names), f"rows with the fields {few(sorted(names), most=20) or 'none'}"
-    elif not content.document and isinstance(content.document, (dict, list)):
-        raise PredictionError("holds no dialogues", file=content.file, got=show(content.document))
-    elif isinstance(content.document, dict):
-        fits, seen = _dialogues_fit(content.document)
-    elif isinstance(content.document, list):
-        first = next((i for i in content.document if isinstance(i, dict) and i), None)
-        fits = ["convlab"] if first is not None and {"predictions", "turns"} & first.keys() else []
-        seen = f"a list that begins with {_outline(content.document[0])}"
-    else:
-        fits, seen = [], show(content.document)
-    if len(fits) == 1:
-        return fits[0]
-    if fits:
+def _check_first(predictions: Predictions, gold: Corpus) -> None:
+    """Refuse numbers from 1 that the corpus shows to be numbers from 0 of dialogues that lack their first turn."""
+    if FROM_ONE not in predictions.notes:
+        return
+    last = predictions.turns.groupby("dialogue_id")["turn"].max()
+    lacking = gold.turns.groupby("dialogue_id")["turn"].max().reindex(last.index).dropna() - last
+    if len(lacking) and (lacking >= 1).all() and (lacking == 1).mean() > 0.9:
         raise PredictionError(
-            f"follows two formats, {' and '.join(fits)}",
-            file=content.file,
-            got=seen,
-            mend="choose one with format=",
+            "turns are numbered from 1, or all dialogues lack their first turn",
+            file=predictions.path,
+            mend='say which with fields={"turn": "NAME-1"} or {"turn": "NAME"}, NAME being the field of the number',
         )
-    raise PredictionError(
-        "no known format",
-        file=content.file,
-        expected=f"one of {', '.join(FORMATS)}",
-        got=seen,
-        mend="see the README's list of formats, or name one with format=",
-    )
-
-
-def _recognize_more(content: Content, like: str) -> str:
-    """Return the format of a file of which more is read; rows that break it are left to its reader."""
-    names = set().union(*(row.keys() for _, row in content.rows or []))
-    others = {"turns": {"gold", "pred", "reference"}, "pairs": {"state", "active_domains"}}.get(like, set())
-    if others & names:
-        # As if all had been read at once.
-        both = others | {"dialogue_id", "turn", {"turns": "state", "pairs": "gold"}[like]}
-        return recognize(Content(content.file, rows=[(0, dict.fromkeys(both))]))
-    return like
-
-
-def _rows_fit(names: set[str]) -> list[str]:
-    if not {"dialogue_id", "turn"} <= names:
-        return []
-    gold = {"gold", "pred", "reference"} & names
-    state = {"state", "active_domains"} & names
-    fits = ["pairs"] * bool(gold) + ["turns"] * bool(state)
-    return fits or ["turns"] * ("response" in names)
-
-
-def _dialogues_fit(document: dict[str, Any]) -> tuple[list[str], str]:
-    """Return the formats that the first telling turn fits, and a description of it."""
-    bare = False
-    seen = ""
-    for name, turns in document.items():
-        if isinstance(turns, dict) and turns and not any(k.isdecimal() for k in turns):
-            return [], f"dialogue {name}: {_outline(turns)}"
-        if not isinstance(turns, (dict, list)):
-            seen = seen or f"dialogue {name}: {show(turns)}"
-            continue
-        for number, turn in turns.items() if isinstance(turns, dict) else enumerate(turns):
-            where = f"dialogue {name}, turn {number}"
-            if isinstance(turn, (dict, list)) and turn:
-                keys = set(turn) if isinstance(turn, dict) else set()
-                return [f for f, marks in _MARKS.items() if marks & keys] or [
-                    "dstc9"
-                ], f"{where}: {_outline(turn)}"
-            if turn:
-                seen = seen or f"{where}: {show(turn)}"
-            else:
-                bare = True
-        bare = bare or not turns
-    # Turns without any field, empty or null, stand in format dstc9 only; its reader says what is wrong.
-    return ["dstc9"] if bare else [], seen
-
-
-def _outline(value: Any) -> str:
-    """Describe a value by its keys, or as `show` does."""
-    if isinstance(value, dict) and value:
-        keys = [str(k)[:30] for k in list(value)[:6]]
-        return f"an object with the key{'s' * (len(value) > 1)} {', '.join(keys)}" + ", …" * (len(value) > 6)
-    return show(value)
-
-
-def _parse(data: bytes, file: str, start: int | None = None) -> Content:
-    """Tell JSON, JSON lines, CSV and Parquet apart from their first bytes, and parse."""
-    if data[:4] == b"PAR1":
-        return _tabular(data, file, parquet_table, start or 1)
-    text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
-    first, _, rest = text.partition(b"\n")
-    if start is not None or (text[:1] == b"{" and rest.strip() and _is_object(first)):
-        return Content(file, rows=list(read_json_lines(data, file, surrogates="keep", first=start or 1)))
-    if text[:1] not in b"{[" and (b"dialogue_id" in first or b"," in first):
-        return _tabular(data, file, _csv)
-    # Half a surrogate pair is left in: what reads the field says of which dialogue and turn it is.
-    document = parse_json(data, file, surrogates="keep")
-    if isinstance(document, dict) and {"dialogue_id", "turn"} <= document.keys():
-        return Content(file, rows=[(1, document)])
-    if not (isinstance(document, list) and document and isinstance(document[0], dict)):
-        return Content(file, document=document)
-    if not {"dialogue_id", "turn"} <= document[0].keys():
-        return Content(file, document=document)
-    for number, row in enumerate(document, start=1):
-        if not isinstance(row, dict):
-            raise PredictionError("not an object", file=f"{file}, item {number}", got=show(row))
-    return Content(file, rows=list(enumerate(document, start=1)), unit="item")
-
-
-def _is_object(line: bytes) -> bool:
-    try:
-        return isinstance(parse_json(line, "", keys="unchecked", surrogates="keep"), dict)
-    except DialogevalError:
-        return False
-
-
-def _tabular(data: bytes, file: str, parse: Any, start: int = 1) -> Content:
-    """Return the rows of a CSV or Parquet file, numbered from 1 without the header."""
-    import pyarrow
-
-    try:
-        frame = parse(data, file)
-        names = frame.column_names
-        rows = frame.to_pylist() if len(set(names)) == len(names) else []
-    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
-        # Beside its own exceptions pyarrow lets those of Python escape: dates past the calendar, wrong UTF-8.
-        what = "Parquet" if parse is parquet_table else "CSV"
-        line = next(iter(str(error).splitlines()), type(error).__name__)
-        raise DataFileError(f"broken {what} ({line[:300]})", file=file) from None
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t|^"):
-        raise PredictionError(
-            "columns are not separated by commas", file=file, mend="save the table with commas"
-        )
-    for column in ("dialogue_id", "turn"):
-        if column not in names:
-            raise PredictionError(f"no column {column}", file=file, got=f"the columns {few(names, most=20)}")
-    twice = next((n for n, times in Counter(names).items() if times > 1), None)
-    if twice is not None:
-        raise PredictionError(
-            f"column {twice or repr(twice)} stands twice", file=file, mend="keep one of them"
-        )
-    return Content(file, rows=list(enumerate(rows, start=start)), unit="row")
-
-
-def _csv(data: bytes, file: str) -> Any:
-    import pyarrow
-    from pyarrow import csv
-
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataFileError(
-            f"not UTF-8 at byte {error.start}", file=file, mend="save the file in UTF-8 encoding"
-        ) from None
-    # pyarrow would take all up to the end of the file for one cell.
-    if data.count(b'"') % 2:
-        mend = 'close it, and write "" for one within a cell'
-        raise DataFileError("broken CSV (a quotation mark is not closed)", file=file, mend=mend)
-    # One block, so that no record is cut; only unquoted cells can be null, so that "nan" is a text.
-    names = csv.open_csv(io.BytesIO(data), csv.ReadOptions(block_size=len(data) + 1)).schema.names
-    return csv.read_csv(
-        io.BytesIO(data),
-        csv.ReadOptions(block_size=len(data) + 1),
-        csv.ParseOptions(newlines_in_values=True),
-        csv.ConvertOptions(
-            column_types={n: pyarrow.string() for n in names},
-            null_values=_NULLS,
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    )
 
 
 def system_name(file: str) -> str:
@@ -331,8 +239,3 @@ def system_name(file: str) -> str:
     while "." in name and name.rsplit(".", 1)[1].lower() in _ENDINGS and name.rsplit(".", 1)[0]:
         name = name.rsplit(".", 1)[0]
     return name
-
-
-def as_loaded(predictions: Predictions | str | os.PathLike[str]) -> Predictions:
-    """Return predictions as they are, or load those of a file."""
-    return predictions if isinstance(predictions, Predictions) else load_predictions(predictions)
