@@ -21,7 +21,8 @@ from typing import Any, NoReturn
 from dialogeval import __version__
 from dialogeval.exceptions import DialogevalError, UnknownNameError, UsageError
 
-#: Options that say how to score, for `score`, `compare` and reports alike.
+#: Options that say how predictions are read, and how they are scored, for all commands alike.
+READING = ("format", "fields", "in_order", "unparsed")
 HOW = ("steps", "missing", "resamples", "seed")
 
 
@@ -47,7 +48,8 @@ def _load(options: argparse.Namespace, paths: Sequence[str], name: str | None = 
     check_steps(steps)
     if options.protocol is not None:
         with_steps(options.protocol, steps)
-    predictions = [load_predictions(path, options.format, name, home=home) for path in paths]
+    reading = _given(options, *READING)
+    predictions = [load_predictions(path, name=name, home=home, **reading) for path in paths]
     gold = None
     if options.corpus is not None:
         gold = load_corpus(options.corpus, home=home, **_given(options, "split"))
@@ -67,6 +69,7 @@ def run_score(options: argparse.Namespace) -> None:
         _print_json(scores.to_dict())
     else:
         print(scores.to_text())
+        print(f"read as: {predictions.recognised}")
 
 
 def run_compare(options: argparse.Namespace) -> None:
@@ -94,8 +97,10 @@ def run_report(options: argparse.Namespace) -> int:
     """Run a report notebook, once for every prediction file and protocol."""
     from dialogeval.report import BETWEEN, TOGETHER, plan_report, run_batch
 
-    names = ("corpus", "split", "format", "data_home", "delexicalize", *HOW)
+    names = ("corpus", "split", "data_home", "delexicalize", *HOW)
     parameters = _given(options, *names) | dict(options.parameter)
+    if reading := _given(options, *READING):
+        parameters["reading"] = reading
     if options.steps:
         parameters["steps"] = " ".join(options.steps)
     several = _given(options, "predictions", "protocol")
@@ -158,14 +163,24 @@ def run_convert(options: argparse.Namespace) -> None:
 
     if Path(options.source).resolve() == Path(options.target).resolve():
         raise UsageError("IN and OUT are the same file", file=options.source, mend="name another OUT")
-    predictions = load_predictions(options.source, options.format)
+    predictions = load_predictions(options.source, **_given(options, *READING))
     convert(predictions, options.target, options.to)
     print(f"{options.target}: {predictions!r} as {options.to}")
 
 
 def _add_loading(command: argparse.ArgumentParser) -> None:
     """Declare how predictions are read."""
-    command.add_argument("--format", help="of the predictions (default: recognised from content)")
+    add = command.add_argument
+    add("--format", help="of the predictions (default: recognised from content)")
+    named = "the file's name of a field, as state=belief_state or turn=turn_id-1"
+    add("--field", dest="fields", action="append", metavar="FIELD=NAME", help=named)
+    add(
+        "--in-order",
+        action="store_const",
+        const=True,
+        help="the file has the corpus's turns in order, no ids",
+    )
+    add("--unparsed", choices=("error", "empty"), help="states in no known notation (default: error)")
 
 
 def _add_scoring(command: argparse.ArgumentParser, protocols: str | None = None) -> None:

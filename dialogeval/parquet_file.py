@@ -30,10 +30,12 @@ def parquet_table(data: bytes, file: str | os.PathLike[str]) -> Any:
     source = parquet.ParquetFile(io.BytesIO(data), pre_buffer=False, read_dictionary=texts)
     limit = max(_HARMLESS, min(MAX_BYTES, MAX_RATIO * len(data)))
     taken, kept = _CELL * source.metadata.num_rows * source.metadata.num_columns, []
-    for batch in [None] if taken > limit else source.iter_batches(8192):
-        taken += sum(map(_size, batch.columns)) if batch is not None else 0
+    for batch in source.iter_batches(8192):
+        taken += sum(map(_size, batch.columns))
         if taken > limit:
-            problem = f"unpacks to more than {limit:,} bytes in {source.metadata.num_rows:,} rows, past the limit"
+            problem = (
+                f"unpacks to more than {limit:,} bytes in {source.metadata.num_rows:,} rows, past the limit"
+            )
             raise DataFileError(problem, file=file, mend="split the file")
         written = [c.dictionary_decode() if pyarrow.types.is_dictionary(c.type) else c for c in batch.columns]
         kept.append(pyarrow.RecordBatch.from_arrays(written, names=batch.schema.names))

@@ -38,7 +38,8 @@ def parse_json(
         again = orjson.dumps(value)
     except TypeError:
         raise _too_deep(where) from None
-    if keys == "unique" and _colons(data) != _colons(again):  # a key twice, or a colon written as \u003a
+    # A key twice shows as a colon less; where colons are written as \u003a, only a slow look tells.
+    if keys == "unique" and (b"\\u003" in data or _colons(data) != _colons(again)):
         json.loads(data, object_pairs_hook=lambda pairs: _unique(pairs, where))
     return value
 
@@ -50,7 +51,7 @@ def _broken(error: json.JSONDecodeError, data: bytes, where: str, line: int | No
         return DataFileError(
             f"not UTF-8 at byte {wrong.start}", file=where, mend="save the file in UTF-8 encoding"
         )
-    if "ecursion" in error.msg:
+    if "ecursion" in error.msg or "depth" in error.msg:
         return _too_deep(where)
     for name in ("NaN", "Infinity", "-Infinity"):
         if text[max(error.pos - 1, 0) :].lstrip("[,: ").startswith(name):

@@ -1,7 +1,7 @@
-"""The catalogue of bad inputs: each is refused with exactly the line that stands there.
+"""The catalogue of bad inputs: each is refused by the error and at the place that stand there.
 
-`bad_inputs/catalogue.toml` says what is read and what is answered, `bad_inputs/recipes.py` how the
-inputs are made that are no text. Names and texts of the data that try to leave a path, a table, a
+`bad_inputs/catalogue.jsonl` says what is read, and the class, file, dialogue and turn of the refusal;
+`bad_inputs/recipes.py` says how the inputs are made that are no text. Names and texts of the data that try to leave a path, a table, a
 page or a notebook cell are rendered harmless, and are tested at the end.
 """
 
@@ -14,7 +14,6 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -28,89 +27,76 @@ import dialogeval as de
 from dialogeval.cli import main
 from dialogeval.corpora.entries import _read_catalog
 from dialogeval.csv_text import csv_text
-from dialogeval.exceptions import DialogevalError
+from dialogeval.exceptions import DialogevalError, UnknownNameError
 from dialogeval.report import plan_report
 from dialogeval.tables import canonical_id
 
 FOLDER = Path(__file__).parent / "bad_inputs"
-CATALOGUE = tomllib.loads((FOLDER / "catalogue.toml").read_text(encoding="utf-8"))["input"]
+CATALOGUE = [*map(json.loads, (FOLDER / "catalogue.jsonl").read_text(encoding="utf-8").splitlines())]
 READERS = {
     "predictions": de.load_predictions,
     "corpus": de.load_corpus,
     "catalog": _read_catalog,
 }
-#: Stands in an expected line for words of another library, which may change.
-WORDS = "[…]"
 
 
-def refusal(entry: dict[str, Any], folder: Path) -> str | None:
-    """Make an input, read it, and return the line of its refusal with the path written as in the catalogue."""
+def made(entry: dict[str, Any], folder: Path) -> Path:
+    """Make an input under a folder."""
     path = folder / entry["file"]
-    made = recipes.make(entry["recipe"]) if "recipe" in entry else entry["text"].encode()
-    if isinstance(made, dict):
+    content = recipes.make(entry["recipe"]) if "recipe" in entry else entry["text"].encode()
+    if isinstance(content, dict):
         path.mkdir()
-        for name, content in made.items():
-            (path / name).write_bytes(content)
+        for name, part in content.items():
+            (path / name).write_bytes(part)
     else:
-        path.write_bytes(made)
-    try:
-        if entry["read"] == "command":
-            return command([part.format(file=path, folder=folder) for part in entry["command"]], folder)
-        READERS[entry["read"]](path)
-    except DialogevalError as error:
-        return str(error).replace(str(path), "{file}")
-    return None
-
-
-def command(parts: list[str], folder: Path) -> str:
-    """Run a command in this process and return the line it leaves on standard error."""
-    out, err = io.StringIO(), io.StringIO()
-    with chdir(folder), redirect_stdout(out), redirect_stderr(err):
-        try:
-            code = main(parts)
-        except SystemExit as stop:  # argparse's own refusals
-            code = stop.code
-    assert (code, out.getvalue()) == (2, "")
-    assert err.getvalue().endswith("\n")
-    return err.getvalue()[:-1].replace(str(folder / "system.json"), "{file}").replace(str(folder), "{folder}")
-
-
-def pattern(line: str) -> str:
-    return ".*".join(map(re.escape, line.split(WORDS)))
+        path.write_bytes(content)
+    return path
 
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry["name"])
-def test_each_is_refused_with_its_line(entry: dict[str, Any], tmp_path: Path) -> None:
-    line = refusal(entry, tmp_path)
-    assert line is not None, "was accepted"
-    assert re.fullmatch(pattern(entry["line"]), line)
+def test_each_is_refused_at_its_place(entry: dict[str, Any], tmp_path: Path) -> None:
+    path = made(entry, tmp_path)
+    if entry["read"] == "command":
+        return refused_by_command(entry["command"], path)
+    with pytest.raises(DialogevalError) as caught:
+        READERS[entry["read"]](path)
+    error, line = caught.value, str(caught.value)
+    assert type(error).__name__ == entry["error"]
+    assert (error.dialogue, error.turn) == (entry.get("dialogue"), entry.get("turn"))
+    if not isinstance(error, UnknownNameError):  # which names what is known instead
+        assert str(error.file) == f"{path}{entry.get('place', '')}" and line.startswith(str(path))
     assert line.isprintable() and len(line) < 600
-    if entry["read"] != "command":
-        assert "{file}" in line
+    return None
+
+
+def refused_by_command(parts: list[str], path: Path) -> None:
+    """Run a command in this process: it prints one line, and nothing else."""
+    out, err = io.StringIO(), io.StringIO()
+    with chdir(path.parent), redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = main([part.format(file=path, folder=path.parent) for part in parts])
+        except SystemExit as stop:  # argparse's own refusals
+            code = stop.code
+    assert (code, out.getvalue()) == (2, "")
+    assert re.fullmatch(r"dialogeval[^\n]*\n", err.getvalue())
 
 
 def test_the_catalogue_is_large_and_names_each_input_once() -> None:
     names = [entry["name"] for entry in CATALOGUE]
-    assert len(names) == len(set(names)) >= 150
-    assert {entry["recipe"] for entry in CATALOGUE if " " not in entry.get("recipe", " ")} == set(
-        recipes.RECIPES
-    )
+    assert len(names) == len(set(names)) >= 400
+    recipe = {entry["recipe"] for entry in CATALOGUE if " " not in entry.get("recipe", " ")}
+    assert recipe == set(recipes.RECIPES)
 
 
 def test_the_command_line_answers_the_same(tmp_path: Path) -> None:
     chosen = ["zip-bomb", "key-twice", "parquet-damaged-page", "id-with-terminal-escape"]
-    entries = [entry for entry in CATALOGUE if entry["name"] in chosen]
-    for entry in entries:
-        made = recipes.make(entry["recipe"]) if "recipe" in entry else entry["text"].encode()
-        (tmp_path / entry["file"]).write_bytes(made)
-        parts = [sys.executable, "-m", "dialogeval", "score", str(tmp_path / entry["file"])]
-        done = subprocess.run(parts, capture_output=True, text=True, check=False)
-        expected = entry["line"].replace("{file}", "\0").split("\0")
-        assert done.returncode == 2 and done.stdout == ""
-        assert re.fullmatch(
-            "dialogeval: " + re.escape(str(tmp_path / entry["file"])).join(map(pattern, expected)) + "\n",
-            done.stderr,
+    for entry in [entry for entry in CATALOGUE if entry["name"] in chosen]:
+        path = str(made(entry, tmp_path))
+        done = subprocess.run(
+            [sys.executable, "-m", "dialogeval", "score", path], capture_output=True, text=True, check=False
         )
+        assert done.returncode == 2 and done.stdout == ""
+        assert done.stderr.startswith(f"dialogeval: {path}{entry.get('place', '')}: ")
 
 
 #: Names that want out: of a path, a shell, a page, a table, a notebook cell.

@@ -152,8 +152,8 @@ def turn(**fields: object) -> str:
         (b'{"a": "\xff"}', "not UTF-8 at byte 7"),
         (b"PK\x03\x04", "broken zip file"),
         (b"\x1f\x8b\x08", "broken gzip file"),
-        ("{}", "holds no dialogues"),
-        (turn(state="hotel"), "got a string 'hotel'"),
+        ("{}", "holds no turns"),
+        (turn(state="hotel"), "a string 'hotel'"),
         (turn(state=None), "got null"),
         (turn(state={"hotel": {"stars": True}}), "got a boolean True"),
         (turn(state={"hotel": {"area": [["a"]]}}), "got a list"),
@@ -173,12 +173,6 @@ def test_bad_predictions(
     said = refusal(capsys, "score", path, "--corpus", SAMPLE)
     assert "bad.json" in said
     assert line in said
-
-
-def test_bad_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path, "bad.csv", "dialogue_id,turn,response\nsmp0163,0,hello\nsmp0163,1,\n")
-    said = refusal(capsys, "score", path, "--corpus", SAMPLE)
-    assert "bad.csv" in said and "row 2" in said
 
 
 @pytest.mark.parametrize(

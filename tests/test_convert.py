@@ -9,15 +9,17 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from made import predictions, turn
 
 from dialogeval.exceptions import DataFileError, UnknownNameError, UsageError
-from dialogeval.predictions.cells import ABSENT, Cell, build
 from dialogeval.predictions.load import FORMATS, load_predictions
 from dialogeval.predictions.writers import convert, lost, save_predictions
 from dialogeval.tables import Predictions
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-word = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="-"), min_size=1, max_size=6)
+word = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="-"), min_size=1, max_size=6
+).filter(str.strip)
 ids = st.lists(
     word.filter(lambda w: w.strip() and w.strip().lower().removesuffix(".json").strip()),
     min_size=1,
@@ -31,30 +33,34 @@ PATHS = [(f, "a.json") for f in FORMATS] + [
 
 
 @st.composite
-def predictions(draw, format):
+def made_for(draw, format):
     """Predictions that the format can hold, values and texts of every kind included."""
     several = format in ("turns", "pairs", "trade", "gt-pr")
-    state = st.lists(st.tuples(word, word, text), max_size=4, unique_by=None if several else lambda t: t[:2])
+    # TRADE writes a triple as one string, in which names are words.
+    name_of = st.from_regex(r"\A[a-z]{1,5}\Z") if format == "trade" else word
+    state = st.lists(
+        st.tuples(name_of, name_of, text), max_size=4, unique_by=None if several else lambda t: t[:2]
+    )
     with_state = format in STATE_ONLY or draw(st.booleans())
     with_response = format not in STATE_ONLY and (not with_state or draw(st.booleans()))
     with_domains = format in ("turns", "mwzeval") and draw(st.booleans())
     with_gold = format == "pairs" or (format in GOLD and draw(st.booleans()))
     cells = []
     for name in draw(ids):
-        for turn in range(draw(st.integers(1, 3))):
+        for number in range(draw(st.integers(1, 3))):
             cells.append(
-                Cell(
+                turn(
                     name,
-                    turn,
-                    state=[list(t) for t in draw(state)] if with_state else ABSENT,
-                    response=draw(text) if with_response else ABSENT,
-                    active_domains=draw(st.lists(word, max_size=2)) if with_domains else ABSENT,
-                    gold=[list(t) for t in draw(state)] if with_gold and with_state else ABSENT,
-                    reference=draw(text) if with_gold and with_response else ABSENT,
-                    user=draw(text) if format == "convlab" and with_gold else ABSENT,
+                    number,
+                    state=[list(t) for t in draw(state)] if with_state else None,
+                    response=draw(text) if with_response else None,
+                    active_domains=draw(st.lists(word, max_size=2)) if with_domains else None,
+                    gold=[list(t) for t in draw(state)] if with_gold and with_state else None,
+                    reference=draw(text) if with_gold and with_response else None,
+                    user=draw(text) if format == "convlab" and with_gold else None,
                 )
             )
-    return build(cells, "made", name="made", format=format)
+    return predictions(cells, format=format)
 
 
 def by_turn(frame: pd.DataFrame | None) -> list | None:
@@ -77,7 +83,7 @@ def content(p: Predictions) -> dict:
 @pytest.mark.parametrize(("format", "name"), PATHS)
 def test_written_predictions_read_back_equal(tmp_path, format, name):
     @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(made=predictions(format))
+    @given(made=made_for(format))
     def check(made):
         path = save_predictions(made, tmp_path / name, format)
         first = path.read_bytes()
@@ -90,8 +96,8 @@ def test_written_predictions_read_back_equal(tmp_path, format, name):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_written_predictions_are_recognised(tmp_path, format):
-    gold = [["d", "s", "y"]] if format in GOLD else ABSENT
-    made = build([Cell("A", 0, state=[["d", "s", "x"]], gold=gold)], "made", name="made", format=format)
+    gold = [["d", "s", "y"]] if format in GOLD else None
+    made = predictions([turn("A", 0, state=[["d", "s", "x"]], gold=gold)], format=format)
     assert load_predictions(save_predictions(made, tmp_path / "a.json", format)).format == format
 
 
@@ -113,7 +119,7 @@ def test_real_submission_survives_conversion(real_cases, tmp_path):
 
 def make(**fields) -> Predictions:
     fields = {"state": {"d": {"s": "x"}}} | fields
-    return build([Cell("a", 0, **fields)], "made", name="mine", format="")
+    return predictions([turn("a", 0, **fields)], name="mine", format="")
 
 
 LOSSES = [
@@ -131,7 +137,7 @@ LOSSES = [
         "it would lose 1 second gold values of one slot",
     ),
     (make(state={"a-b": {"s": "x"}}), "trade", "it would lose names with a hyphen ('a-b')"),
-    (make(state=ABSENT, response="hi"), "dstc9", "mine has no states to write in format dstc9"),
+    (make(state=None, response="hi"), "dstc9", "mine has no states to write in format dstc9"),
     (Predictions("mine"), "turns", "mine has nothing to write"),
 ]
 
@@ -145,7 +151,7 @@ def test_losses_are_refused_and_nothing_is_written(tmp_path, made, format, line)
 
 
 def test_turn_gaps(tmp_path):
-    made = build([Cell("a", t, response="x") for t in (0, 2)], "made", name="mine", format="turns")
+    made = predictions([turn("a", t, response="x") for t in (0, 1, 3)], name="mine", format="turns")
     assert lost(made, "turns") == []
     assert lost(made, "mwzeval") == ["the turn numbers of 1 dialogues that skip some (the first is a)"]
 

@@ -233,7 +233,7 @@ FOUR = dict.fromkeys(("7", "8"), HAND["7"])
         (lambda s: s["8"][2].pop("Hotel"), "dialogue 8, turn 2: slot Hotel-name"),
         (lambda s: s["8"][2]["Hotel"].pop("price"), "dialogue 8, turn 2: slot Hotel-price"),
         (lambda s: s["8"].append(s["8"][0]), "5 turns"),
-        (lambda s: s.update({"9": s["8"]}), "dialogue 9"),
+        (lambda s: s.update({"9": s["8"]}), "got 9"),
         (lambda s: s["8"][2]["Hotel"].update(price=None), "dialogue 8, turn 2"),
     ],
     ids=["dialogue", "turn", "domain", "slot", "turn too many", "dialogue too many", "null"],

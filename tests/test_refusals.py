@@ -130,12 +130,6 @@ def test_names_cannot_write_to_the_terminal() -> None:
     assert "\x1b" not in text and "red\nline" not in text
 
 
-def test_a_semicolon_table_is_named(tmp_path: Path) -> None:
-    (tmp_path / "p.csv").write_text("dialogue_id;turn;response\nd;0;hi\n")
-    with pytest.raises(PredictionError, match="columns are not separated by commas"):
-        de.load_predictions(tmp_path / "p.csv", format="turns")
-
-
 def test_placeholders_of_any_style_are_goal_labels() -> None:
     scores = de.goal_scores([["[hotel_name] at [value_phone]"]], [["[restaurant_name] at PHONE"]])
     assert scores == {"precision": 100.0, "recall": 100.0, "f1": 100.0}

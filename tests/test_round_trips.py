@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
-from test_convert import content, predictions
+from test_convert import content, made_for
 
 import dialogeval as de
 from dialogeval.csv_text import csv_text
@@ -61,7 +61,7 @@ def rows(frame: pd.DataFrame) -> list[Row]:
 # Predictions, results, tables ---------------------------------------------------------------------
 
 
-@given(st.sampled_from(FORMATS).flatmap(lambda f: st.tuples(st.just(f), predictions(f))), st.data())
+@given(st.sampled_from(list(FORMATS)).flatmap(lambda f: st.tuples(st.just(f), made_for(f))), st.data())
 def test_compressed_predictions(tmp_path_factory, drawn, data):
     format, made = drawn
     path = tmp_path_factory.getbasetemp() / data.draw(st.sampled_from(["a.json.gz", "a.json.zip", "a.gz"]))

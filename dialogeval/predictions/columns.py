@@ -9,6 +9,7 @@ texts that are not text, numbers of turns that begin at 1 or count utterances.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
@@ -31,6 +32,8 @@ MAX_TURNS = 100_000
 FROM_ONE = 'turns are numbered from 1 in all dialogues and read as 0, 1, 2, …; fields={"turn": …} keeps them'
 _CHUNK = 20_000
 _TEXTS = ("response", "reference", "user")
+#: Half of a character, which a state written as text within JSON or a table may hold.
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class _Triples(dict[Triple, int]):
@@ -42,6 +45,10 @@ class _Triples(dict[Triple, int]):
             raise TypeError
         if not triple[0].strip() or not triple[1].strip():
             raise PredictionError("an empty name of a domain or slot", got=show(list(triple)))
+        if any(map(_HALF.search, triple)):
+            raise PredictionError(
+                "the state", expected="text", got=f"half a surrogate pair in {show(triple[2])}"
+            )
         self[triple] = code = len(self)
         return code
 
@@ -67,8 +74,8 @@ class Columns:
             self._places(chunk)
             found = fields.columns(chunk)
             for field, column in found.items():
-                column, part = self._whole(field, column, chunk), self.parts[field]
-                if column is None:
+                part = self.parts[field]
+                if not self._is_given(field, column, chunk):
                     continue
                 if field in self.codes:
                     sizes, codes = self._states(field, column, chunk)
@@ -86,16 +93,16 @@ class Columns:
                 mend='unparsed="empty" (--unparsed empty) scores them as empty',
             )
 
-    def _whole(self, field: str, column: Sequence[Any], chunk: list[Cell]) -> Sequence[Any] | None:
-        """Return a column that all turns have, None if none has it; a mix is refused."""
+    def _is_given(self, field: str, column: Sequence[Any], chunk: list[Cell]) -> bool:
+        """Tell whether all turns have a field or none; a mix is refused."""
         blank = (ABSENT, None) if field == "active_domains" else (ABSENT,)  # null: none was predicted
         lacking = [value in blank for value in column] if any(b in column for b in blank) else []
         some = self.seen[field] if all(lacking) and lacking else self.total
         if not lacking and self.seen[field] == self.total:
             self.seen[field] += len(chunk)
-            return column
+            return True
         if field == "user" or (lacking and all(lacking) and not some):
-            return None
+            return False
         raise PredictionError(
             f"has no {field}, but other turns have one",
             **self._where(chunk[lacking.index(True) if lacking else 0]),
@@ -143,11 +150,11 @@ class Columns:
     def _ordered(self, ids: tuple[Any, ...], turns: tuple[Any, ...]) -> tuple[Any, Any]:
         """Number the turns of each dialogue in order, or all of them where there are no ids."""
         if all(i is not ABSENT for i in ids) and any(t is ABSENT for t in turns):
-            turns = []
+            numbers = []
             for i in ids:
-                turns.append(self.seen["turns of", i])
+                numbers.append(self.seen["turns of", i])
                 self.seen["turns of", i] += 1
-            return ids, turns
+            return ids, numbers
         self.without_ids = True
         return [_IN_ORDER] * len(ids), range(self.total, self.total + len(ids))
 
@@ -176,9 +183,7 @@ class Columns:
         self.known[given] = len(self.names) - 1
         return self.known[given]
 
-    def _states(
-        self, field: str, states: tuple[Any, ...], chunk: list[Cell]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _states(self, field: str, states: Sequence[Any], chunk: list[Cell]) -> tuple[np.ndarray, np.ndarray]:
         """Return how many triples each state has, and their codes."""
         codes = self.codes[field]
         try:
@@ -210,7 +215,7 @@ class Columns:
             mend=error.mend,
         )
 
-    def _texts(self, field: str, texts: tuple[Any, ...], chunk: list[Cell]) -> Iterable[str]:
+    def _texts(self, field: str, texts: Sequence[Any], chunk: list[Cell]) -> Iterable[str]:
         if set(map(type, texts)) <= {str}:
             return texts
         wrong = next(i for i, text in enumerate(texts) if type(text) is not str)
@@ -363,7 +368,7 @@ def _is_plain(ids: np.ndarray, turns: np.ndarray) -> bool:
     return bool((turns == place).all() and (ids[starts] == np.arange(len(starts))).all())
 
 
-def _fast(states: tuple[Any, ...], codes: _Triples) -> tuple[np.ndarray, np.ndarray]:
+def _fast(states: Sequence[Any], codes: _Triples) -> tuple[np.ndarray, np.ndarray]:
     """Code states in the two plainest notations; anything else raises one of Python's own errors."""
     if type(states[0]) is dict:
         lists = [[codes[d, s, v] for d, slots in state.items() for s, v in slots.items()] for state in states]

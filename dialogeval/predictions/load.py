@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def load_predictions(
     format: str | None = None,
     name: str | None = None,
     *,
-    fields: Mapping[str, str] | None = None,
+    fields: Mapping[str, str] | Iterable[str] | None = None,
     in_order: bool = False,
     unparsed: str = "error",
     home: str | os.PathLike[str] | None = None,
@@ -63,7 +63,7 @@ def load_predictions(
         One of `FORMATS`, to read the file in that format only; recognised from the content if not given.
     name : str, optional
         The system's name; the file's name without its endings if not given.
-    fields : mapping of str to str, optional
+    fields : mapping of str to str, or iterable of "field=name", optional
         The file's own names of ``dialogue_id``, ``turn``, ``state``, ``gold``, ``response``,
         ``reference``, ``user`` or ``active_domains``, where they are not recognised; ``a.b`` is field b
         of field a. ``{"turn": "step-1"}`` takes numbers from 1, ``{"turn": "step/2"}`` numbers of
@@ -101,19 +101,24 @@ def load_predictions(
     """
     if not isinstance(path, (str, os.PathLike)):
         raise UsageError("predictions", expected="a name or a path", got=show(path))
-    for kind, given, known in (
-        ("format", [format] if format else [], FORMATS),
-        ("field", fields or [], FIELDS),
-    ):
+    fields = dict(fields if isinstance(fields, Mapping) else map(_assignment, fields or ()))
+    for kind, given, known in (("format", [format] if format else [], FORMATS), ("field", fields, FIELDS)):
         for unknown in [g for g in given if g not in known]:
             raise UnknownNameError(kind, unknown, known)
     if unparsed not in ("error", "empty"):
         raise UnknownNameError("way with unparsed states", unparsed, ("error", "empty"))
     path = locate_predictions(path, home)
-    named, step = _numbering(dict(fields or {}))
+    named, step = _numbering(fields)
     with collection_paused():
         found, label = _read(path, named, step, format, in_order, unparsed)
     return replace(found, name=name or system_name(path.name), format=label)
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    field, mark, name = text.partition("=")
+    if not mark:
+        raise UsageError("field", expected="FIELD=NAME, such as state=belief_state", got=show(text))
+    return field, name
 
 
 def _read(

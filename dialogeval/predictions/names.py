@@ -63,5 +63,6 @@ def nearest(names: list[str]) -> dict[str, str]:
     import difflib
 
     known = {plain(n): n for meaning, n, _ in lookup("fields") if meaning in CONTENT}
+    names = [n for n in names if plain(n) not in known]
     close = {n: difflib.get_close_matches(plain(n), known, n=1, cutoff=0.75) for n in names}
     return {n: known[found[0]] for n, found in close.items() if found}

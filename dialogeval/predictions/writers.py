@@ -67,11 +67,13 @@ def save_predictions(predictions: Predictions, path: str | os.PathLike[str], for
     Examples
     --------
     >>> import tempfile
-    >>> from dialogeval.predictions.cells import Cell, build
-    >>> one = build([Cell("A", 0, state={"hotel": {"area": "north"}})], "a.json", name="a", format="dstc9")
+    >>> import dialogeval as de
+    >>> states = pd.DataFrame([("a", 0, "hotel", "area", "north")])
+    >>> states.columns = ["dialogue_id", "turn", "domain", "slot", "value"]
+    >>> one = de.predictions_from(states, turns=states[["dialogue_id", "turn"]])
     >>> file = save_predictions(one, Path(tempfile.mkdtemp(), "b.json"), "dstc9")
     >>> file.read_text().split()
-    ['{', '"A":', '[', '{', '"hotel":', '{', '"area":', '"north"', '}', '}', ']', '}']
+    ['{', '"a":', '[', '{', '"hotel":', '{', '"area":', '"north"', '}', '}', ']', '}']
     """
     path = Path(path)
     if format not in FORMATS:

@@ -147,8 +147,6 @@ RECIPES: dict[str, Callable[[], Files]] = {
     "gzip-of-nothing": lambda: gzipped(b""),
     "gzip-two-documents": lambda: gzipped(GOOD) + gzipped(GOOD),
     # encodings and JSON
-    "utf-16": lambda: GOOD.decode().encode("utf-16"),
-    "utf-16-no-mark": lambda: GOOD.decode().encode("utf-16-le"),
     "utf-32": lambda: GOOD.decode().encode("utf-32"),
     "latin-1": lambda: '{"a": [{"response": "café"}]}'.encode("latin-1"),
     "gb18030": lambda: '{"a": [{"response": "酒店"}]}'.encode("gb18030"),
@@ -172,7 +170,6 @@ RECIPES: dict[str, Callable[[], Files]] = {
     "long-text-cut": lambda: b'{"a": [{"response": "' + b"x" * 100_000,
     # CSV
     "csv-latin-1": lambda: "dialogue_id,turn,response\na,0,café\n".encode("latin-1"),
-    "csv-utf-16": lambda: "dialogue_id,turn,response\na,0,x\n".encode("utf-16"),
     "csv-thousand-columns": lambda: (",".join(f"c{i}" for i in range(1000)) + "\n").encode(),
     "csv-huge-field": lambda: b"dialogue_id,turn,state\na,0," + b"x" * 1_000_000 + b"\n",
     # Parquet

@@ -14,10 +14,11 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from made import predictions, turn
+
 import dialogeval as de
 from dialogeval.corpora.entries import catalog
 from dialogeval.files import read_bytes
-from dialogeval.predictions.cells import ABSENT, Cell, build
 from dialogeval.predictions.load import FORMATS
 from dialogeval.predictions.writers import save_predictions
 from dialogeval.resources import resource_dir
@@ -46,20 +47,20 @@ def _predictions(format: str, names: tuple[str, ...]) -> list[bytes]:
     for full in (True, False):
         gold = format in _GOLD and (full or format == "pairs")
         cells = [
-            Cell(
+            turn(
                 name,
-                turn,
-                state=_STATE[: turn + 1],
-                response="It's 12:15, [value_name]." if format in _TEXT and full else ABSENT,
-                active_domains=["hotel"] if format in ("turns", "mwzeval") and full else ABSENT,
-                gold=_STATE[:2] if gold else ABSENT,
-                reference="ok" if format == "pairs" and full else ABSENT,
-                user="hi" if format == "convlab" and gold else ABSENT,
+                number,
+                state=_STATE[: number + 1],
+                response="It's 12:15, [value_name]." if format in _TEXT and full else None,
+                active_domains=["hotel"] if format in ("turns", "mwzeval") and full else None,
+                gold=_STATE[:2] if gold else None,
+                reference="ok" if format == "pairs" and full else None,
+                user="hi" if format == "convlab" and gold else None,
             )
             for name in ("SNG01.json", "2303")
-            for turn in range(2)
+            for number in range(2)
         ]
-        made = build(cells, "made", name="made", format=format)
+        made = predictions(cells, format=format)
         with tempfile.TemporaryDirectory() as folder:
             for name in names:
                 out.append(save_predictions(made, Path(folder, name), format).read_bytes())

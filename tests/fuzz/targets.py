@@ -26,7 +26,7 @@ from dialogeval.ontology.alignment import load_alignment, save_alignment
 from dialogeval.ontology.mapping import map_predictions
 from dialogeval.predictions.load import FORMATS, load_predictions
 from dialogeval.predictions.writers import lost, save_predictions
-from dialogeval.strict_json import parse_json, read_json_lines
+from dialogeval.strict_json import parse_json
 from dialogeval.tables import Corpus, Predictions
 
 from .file_mutators import SEPARATOR, mutate_archive, mutate_csv, mutate_parquet, mutate_parts
@@ -177,13 +177,6 @@ def _equal(a: Any, b: Any) -> bool:
     return a == b and (not isinstance(a, float) or math.copysign(1, a) == math.copysign(1, b))
 
 
-def _json_lines(data: bytes) -> None:
-    for surrogates in ("refuse", "keep"):
-        for _, row in read_json_lines(data, "a.jsonl", surrogates=surrogates):
-            if not isinstance(row, dict):
-                raise WrongError("a row that is no object")
-
-
 # Tables beside corpora ----------------------------------------------------------------------------
 
 _STATES = [["hotel", "area", "a"], ["Hotel", "name", "x"], ["hotel", "stars", "b"], ["a", "b", "c, d"]]
@@ -237,7 +230,6 @@ TARGETS: dict[str, Target] = {
     "archive-corpus": Target(_archive_corpus, mutate_archive),
     "unpack": Target(_unpack, mutate_archive),
     "json": Target(_json, mutate_parts),
-    "json-lines": Target(_json_lines, mutate_parts),
     "alignment": Target(_alignment, mutate_parts),
     "ontology": Target(_ontology, mutate_parts),
     "database": Target(_database, mutate_parts),
