@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from dialogeval.corpora.utterances import tables_of
+from dialogeval.corpora.utterances import Odd, tables_of
 from dialogeval.exceptions import CorpusError, UnknownNameError, show
 from dialogeval.tables import Corpus, Source, canonical_id, table
 
@@ -45,6 +45,7 @@ def read(
     source: Source | None = None,
     file: str | os.PathLike[str] = "",
     gold: str = "sys_state_init",
+    strict: bool = False,
 ) -> Corpus:
     """Turn parsed CrossWOZ JSON into tables."""
     if gold not in GOLDS:
@@ -56,20 +57,23 @@ def read(
     layouts: dict[tuple, int] = {}
     seen: dict[str, str] = {}
     trailing = 0
+    odd = Odd(file, strict)
     for original, dialogue in raw.items():
         key = canonical_id(original)
         if key in seen:
             raise CorpusError(f"dialogue ids {seen[key]!r} and {original!r} are the same", file=file)
         seen[key] = original
-        try:
-            rows["dialogues"].append(
-                (key, original, _TYPES.get(dialogue.get("type"), dialogue.get("type") or ""))
-            )
-            _read_goal(key, dialogue.get("goal") or (), rows["goals"])
-            _read_messages(key, dialogue["messages"], rows, layouts, _NAME.get(language, "name"), gold)
-            trailing += len(dialogue["messages"]) % 2
-        except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-            raise _diagnose(dialogue, original, file, error) from None
+        with odd.kept_whole(rows):
+            try:
+                kind = _TYPES.get(dialogue.get("type"), dialogue.get("type") or "")
+                rows["dialogues"].append((key, original, kind))
+                _read_goal(key, dialogue.get("goal") or (), rows["goals"])
+                _read_messages(key, dialogue["messages"], rows, layouts, _NAME.get(language, "name"), gold)
+                trailing += len(dialogue["messages"]) % 2
+            except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+                raise _diagnose(dialogue, original, file, error) from None
+    odd.check(rows)
+    closing = (f"{trailing:,} closing user utterances without an answer left out",) if trailing else ()
     layout_rows = [
         (number, domain, slot)
         for shape, number in layouts.items()
@@ -84,7 +88,7 @@ def read(
         family="crosswoz",
         layouts=table("layouts", [row for row in layout_rows if row[2] != "selectedResults"]),
         source=source or Source(path=str(file)),
-        notes=(f"{trailing:,} closing user utterances without an answer left out",) if trailing else (),
+        **odd.said({"notes": closing, "cautions": {}}),
         **tables_of(rows, file),
     )
 

@@ -7,23 +7,27 @@ The format is recognised from the content, here and nowhere else.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dialogeval.corpora import catalog, crosswoz, multiwoz, schema_guided, unified
+from dialogeval.corpora import catalog, crosswoz, multiwoz, records, schema_guided, unified
 from dialogeval.exceptions import CorpusError, DataFileError, UnknownNameError, UsageError, show
 from dialogeval.files import collection_paused, raw_bytes, read_bytes, unpack, zip_members
+from dialogeval.predictions.content import parsed
 from dialogeval.strict_json import parse_json
-from dialogeval.tables import Corpus, Source
+from dialogeval.tables import Corpus, Source, canonical_id
 
 __all__ = ["load_corpus"]
 
 _READERS = {"multiwoz": multiwoz, "crosswoz": crosswoz, "schema_guided": schema_guided, "unified": unified}
+#: Endings of tables and lists of turns that users make.
+_TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".csv.gz", ".jsonl.gz", ".json.gz")
 #: Files beside the dialogues that a reader can use.
 _SIDE_FILES = ("ontology", "schema", "dialog_acts")
 #: What the name of a file says of its format; the rest, as in ``MULTIWOZ2.4.zip``, names the corpus.
@@ -38,6 +42,7 @@ def load_corpus(
     *,
     home: str | os.PathLike[str] | None = None,
     gold: str = "sys_state_init",
+    strict: bool = False,
 ) -> Corpus:
     """Load one split of a corpus into tables.
 
@@ -46,13 +51,16 @@ def load_corpus(
     name_or_path : str or path-like
         A name of the catalog (``multiwoz21``, ``sample/crosswoz_en``, …; see
         `dialogeval.corpora.catalog.catalog`), or a path: a file of one split, a folder of splits,
-        an official ``MultiWOZ_2.1.zip``, a ``MultiWOZ_2.2`` folder, or ConvLab's unified format.
+        an official ``MultiWOZ_2.1.zip``, a ``MultiWOZ_2.2`` folder, ConvLab's unified format, or turns
+        of your own: ``turns.csv`` with ``states.csv``, JSON lines, ``test_dials.json``; see docs/corpora.md.
     split : str, default="test"
         ``train``, ``val`` (also ``validation`` or ``dev``), ``test``, or what the corpus has.
     home : path-like, optional
         Folder of the data; else ``$DIALOGEVAL_DATA``, else the user's cache folder.
     gold : {"sys_state_init", "sys_state"}
         CrossWOZ only: which of its two states is gold.
+    strict : bool
+        Refuse a corpus with a dialogue that cannot be read, instead of leaving it out with a note.
 
     Returns
     -------
@@ -82,14 +90,16 @@ def load_corpus(
         raise UsageError("the name of the corpus is empty", mend="give a name or a path")
     with collection_paused():
         if isinstance(name_or_path, str) and name in catalog.catalog():
-            return _load_known(name, split, home, gold)
+            return _load_known(name, split, home, gold, strict)
         if not Path(name_or_path).exists():
             mend = "or give the path of a file or folder that exists"
             raise UnknownNameError("corpus", name, catalog.catalog(), mend=mend)
-        return _load_path(Path(name_or_path), split, gold)
+        return _load_path(Path(name_or_path), split, gold, strict)
 
 
-def _load_known(name: str, split: str, home: str | os.PathLike[str] | None, gold: str) -> Corpus:
+def _load_known(
+    name: str, split: str, home: str | os.PathLike[str] | None, gold: str, strict: bool
+) -> Corpus:
     entry = catalog.corpus_entry(name)
     if entry.family not in _READERS:
         raise UsageError(f"{name} holds predictions, not a corpus", mend="load it with load_predictions")
@@ -115,27 +125,36 @@ def _load_known(name: str, split: str, home: str | os.PathLike[str] | None, gold
         licence=entry.licence,
         folder=str(path.parent),
     )
-    described = {"name": name, "version": entry.version, "split": split, "language": entry.language}
+    described: dict[str, Any] = {
+        "name": name,
+        "version": entry.version,
+        "split": split,
+        "language": entry.language,
+    }
+    described["strict"] = strict
     parts = [part for part in _SIDE_FILES if part in entry.files]
     extra = {part: path for part in parts if (path := catalog.local_file(name, part, home)).exists()}
     corpus = _read(entry.family, raws, described, source, first.local, gold, extra)
-    cautions = dict(corpus.cautions) | ({"any": tuple(notes)} if notes else {})
+    cautions = dict(corpus.cautions)
+    if notes:
+        cautions["any"] = (*notes, *cautions.get("any", ()))
     if entry.note and entry.published:
         notes.append(entry.note)
     return replace(corpus, notes=(*notes, *corpus.notes), cautions=cautions)
 
 
-def _load_path(path: Path, split: str, gold: str) -> Corpus:
+def _load_path(path: Path, split: str, gold: str, strict: bool) -> Corpus:
     """Load what the user points at: recognise the layout first, then the format."""
     name = path.resolve().name if path.is_dir() else _ENDINGS.sub("", path.name)
-    described = {"name": name or "corpus", "version": "", "split": split, "language": ""}
+    described: dict[str, Any] = {"name": name or "corpus", "version": "", "split": split, "language": ""}
+    described["strict"] = strict
     if path.is_dir():
         return _load_folder(path, split, gold, described)
     data = raw_bytes(path)
     if data[:4] == b"PK\x03\x04":
         members = zip_members(data, path)
         by_name = _by_name(members, path)
-        if "data.json" in by_name and ("testListFile.txt" in by_name or "testListFile.json" in by_name):
+        if "data.json" in by_name and any(n.startswith("testListFile") for n in by_name):
             return _load_official(path, members, by_name, split, described)
         dialogues = by_name.get("dialogues.json", by_name.get("data.json"))
         if dialogues and "ontology.json" in by_name:
@@ -145,10 +164,10 @@ def _load_path(path: Path, split: str, gold: str) -> Corpus:
             return unified.read(
                 raw, **described | {"language": "en"}, source=source, file=path, ontology=ontology
             )
-    raw = _parse(unpack(data, path), path)
+    raw = _content(unpack(data, path), path)
     digest = hashlib.sha256(data).hexdigest()
     source = Source(path=path.name, sha256=digest, folder=str(path.parent))
-    family = _recognize(raw, path)
+    family = _recognize(raw)
     # A file of one split is that split, whatever the default of the argument says.
     own = _split_of(path)
     if family != "unified":
@@ -159,11 +178,17 @@ def _load_path(path: Path, split: str, gold: str) -> Corpus:
     return _read(family, [raw], described, source, path, gold, _side_files(path.parent))
 
 
-def _load_folder(path: Path, split: str, gold: str, described: dict[str, str]) -> Corpus:
+def _load_folder(path: Path, split: str, gold: str, described: dict[str, Any]) -> Corpus:
     folder = {"val": "dev"}.get(split, split)
     parts = sorted(path.glob(f"{folder}/dialogues_*.json")) or sorted(path.glob(f"{split}/dialogues_*.json"))
     single = [path / f"{split}{ending}" for ending in (".json.zip", ".json", ".json.gz")]
     parts = parts or [p for p in single if p.exists()][:1]
+    if not parts and (path / "data.zip").exists():
+        return replace(
+            _load_path(path / "data.zip", split, gold, described["strict"]), name=described["name"]
+        )
+    if not parts and (own := _own_files(path, split)):
+        return _load_own(path, own, described)
     if not parts and (path / "data.json").exists():
         members = {p.name: partial(raw_bytes, p) for p in path.iterdir() if p.is_file()}
         if any(n.startswith("testListFile") for n in members):
@@ -174,18 +199,19 @@ def _load_folder(path: Path, split: str, gold: str, described: dict[str, str]) -
         raise DataFileError(
             f"no files of split {split}",
             file=path,
-            expected=f"{split}.json(.zip), {folder}/dialogues_*.json or data.json",
+            expected=f"{split}.json(.zip), {folder}/dialogues_*.json, data.json, data.zip, {split}_dials.json or "
+            "turns.csv",
             got=seen,
         )
     raws, digest = [], hashlib.sha256()
     for part in parts:
         data = read_bytes(part)
         digest.update(data)
-        raws.append(_parse(data, part))
+        raws.append(_content(data, part))
     source = Source(path=path.name, sha256=digest.hexdigest(), folder=str(path))
     # SGD has a schema in the folder of every split, MultiWOZ 2.2 one for all.
     side = _side_files(path) | _side_files(parts[0].parent)
-    return _read(_recognize(raws[0], parts[0]), raws, described, source, parts[0], gold, side)
+    return _read(_recognize(raws[0]), raws, described, source, parts[0], gold, side)
 
 
 def _side_files(folder: Path) -> dict[str, Path]:
@@ -193,7 +219,7 @@ def _side_files(folder: Path) -> dict[str, Path]:
 
 
 def _load_official(
-    path: Path, members: Any, by_name: dict[str, str], split: str, described: dict[str, str]
+    path: Path, members: Any, by_name: dict[str, str], split: str, described: dict[str, Any]
 ) -> Corpus:
     """Read an official release: data.json with lists of the test and validation dialogues."""
     data = members[by_name["data.json"]]()
@@ -202,7 +228,7 @@ def _load_official(
         raise CorpusError("data.json", file=path, expected="an object of dialogues", got=show(raw))
     lists = {}
     for part in ("test", "val"):
-        found = [by_name[f"{part}ListFile{e}"] for e in (".txt", ".json") if f"{part}ListFile{e}" in by_name]
+        found = [member for name, member in sorted(by_name.items()) if name.startswith(f"{part}ListFile")]
         if not found:
             raise DataFileError(
                 f"no {part}ListFile beside data.json", file=path, mend="use the official archive"
@@ -210,16 +236,18 @@ def _load_official(
         lists[part] = _read_list(members[found[0]](), f"{path}:{found[0]}")
     if split not in ("train", "val", "test"):
         raise UnknownNameError(f"split of {path.name}", split, ("train", "val", "test"))
-    if lists["test"] & lists["val"]:
-        twice = min(lists["test"] & lists["val"])
-        raise CorpusError("stands in the lists of both test and val", file=path, dialogue=twice)
-    unknown = (lists["test"] | lists["val"]) - set(raw)
-    if unknown:
-        raise CorpusError("listed but not in data.json", file=path, dialogue=min(unknown))
-    keep = set(raw) - lists["test"] - lists["val"] if split == "train" else lists[split]
+    if twice := lists["test"].keys() & lists["val"]:
+        raise CorpusError(
+            "stands in the lists of both test and val", file=path, dialogue=lists["test"][min(twice)]
+        )
+    ids = {canonical_id(i): i for i in raw}
+    listed = lists["test"] | lists["val"]
+    if unknown := listed.keys() - ids:
+        raise CorpusError("listed but not in data.json", file=path, dialogue=listed[min(unknown)])
+    keep = ids.keys() - listed if split == "train" else lists[split].keys()
     digest = hashlib.sha256(data).hexdigest()
     source = Source(path=path.name, sha256=digest, folder=str(path))
-    chosen = {i: d for i, d in raw.items() if i in keep}
+    chosen = {original: raw[original] for i, original in ids.items() if i in keep}
     return multiwoz.read(chosen, **described | {"language": "en"}, source=source, file=path)
 
 
@@ -235,39 +263,69 @@ def _by_name(members: Iterable[str], path: Path) -> dict[str, str]:
     return found
 
 
-def _read_list(data: bytes, where: str) -> set[str]:
+def _read_list(data: bytes, where: str) -> dict[str, str]:
+    """Return the ids of a list, one a line or in a JSON list, by their canonical form."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataFileError(
             f"not UTF-8 at byte {error.start}", file=where, mend="use the official file"
         ) from None
-    return {line.strip() for line in text.splitlines() if line.strip()}
+    names = _parse(text.encode(), where) if text.lstrip().startswith("[") else text.splitlines()
+    return {canonical_id(name): str(name).strip() for name in names if str(name).strip()}
 
 
 def _parse(data: bytes, path: str | os.PathLike[str]) -> Any:
     return parse_json(data, path)
 
 
-def _recognize(raw: Any, path: Path) -> str:
+def _content(data: bytes, path: Path) -> Any:
+    """Parse JSON, JSON lines or a table."""
+    items = parsed(io.BufferedReader(io.BytesIO(data)), str(path)).items  # type: ignore[arg-type]
+    return list(items) if isinstance(items, Iterator) else items
+
+
+def _own_files(folder: Path, split: str) -> list[Path]:
+    """Return the file of turns of the user's own making in a folder, and that of their states if there is one."""
+    for base in (folder / split, folder):
+        turns = [p for e in _TABLES for p in (base / f"turns{e}",) if p.exists()]
+        states = [p for e in _TABLES for p in (base / f"states{e}",) if p.exists()]
+        if turns:
+            return [turns[0], *states[:1]]
+    short = {"val": "dev"}.get(split, split)
+    names = [f"{s}_dials.json" for s in (split, short)] + [f"{s}{e}" for s in (split, short) for e in _TABLES]
+    return [folder / name for name in names if (folder / name).exists()][:1]
+
+
+def _load_own(path: Path, files: Sequence[Path], described: dict[str, Any]) -> Corpus:
+    """Load turns of the user's own making, whose states may stand in a file of their own."""
+    data = [read_bytes(file) for file in files]
+    contents = [_content(d, file) for d, file in zip(data, files, strict=True)]
+    source = Source(path=path.name, sha256=hashlib.sha256(b"".join(data)).hexdigest(), folder=str(path))
+    described = described | {"language": _language(contents[0])}
+    beside = contents[1] if len(contents) > 1 else None
+    corpus = records.read(contents[0], **described, source=source, file=files[0], states=beside)
+    side = _side_files(path)
+    if "ontology" not in side:
+        return corpus
+    ontology = multiwoz.read_ontology(
+        _parse(read_bytes(side["ontology"]), side["ontology"]), side["ontology"]
+    )
+    return replace(corpus, ontology=ontology)
+
+
+def _recognize(raw: Any) -> str:
+    """Return the family that a file belongs to; what belongs to none is read turn by turn."""
     for family, reader in _READERS.items():
         if reader.looks_like(raw):
             return family
-    expected = (
-        "MultiWOZ (log), CrossWOZ (messages), schema-guided (services) or unified (data_split) dialogues"
-    )
-    got = (
-        f"an object with keys {', '.join(list(raw)[:3])}"
-        if isinstance(raw, dict)
-        else f"a {type(raw).__name__}"
-    )
-    raise CorpusError("unknown corpus format", file=path, expected=expected, got=got)
+    return "records"
 
 
 def _read(
     family: str,
     raws: list[Any],
-    described: dict[str, str],
+    described: dict[str, Any],
     source: Source,
     file: str | os.PathLike[str],
     gold: str,
@@ -287,7 +345,9 @@ def _read(
         )
     if family == "unified":
         return unified.read(raws[0], **described, source=source, file=file, ontology=side.get("ontology"))
-    if family == "crosswoz":
+    if family == "records":
+        corpus = records.read(raws[0], **described, source=source, file=file)
+    elif family == "crosswoz":
         corpus = crosswoz.read(raws[0], **described, source=source, file=file, gold=gold)
     else:
         corpus = multiwoz.read(raws[0], **described, source=source, file=file)

@@ -13,7 +13,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from dialogeval.corpora.utterances import JOINED, NO_ANNOTATION, notes_of, tables_of
+from dialogeval.corpora.utterances import JOINED, NO_ANNOTATION, Odd, notes_of, tables_of
 from dialogeval.exceptions import CorpusError, show
 from dialogeval.tables import Corpus, Source, canonical_id, table
 
@@ -38,6 +38,7 @@ def read(
     language: str = "en",
     source: Source | None = None,
     file: str | os.PathLike[str] = "",
+    strict: bool = False,
 ) -> Corpus:
     """Turn parsed legacy MultiWOZ JSON into tables."""
     rows: dict[str, list[tuple]] = {
@@ -47,6 +48,7 @@ def read(
     counts: Counter[str] = Counter()
     seen: dict[str, str] = {}
     names: dict[tuple[str, str], str] = {}
+    odd = Odd(file, strict)
     if not isinstance(raw, dict) or not raw:
         raise CorpusError("", file=file, expected="an object {dialogue id: {goal, log}}", got=show(raw))
     for original, dialogue in raw.items():
@@ -54,10 +56,12 @@ def read(
         if key in seen:
             raise CorpusError(f"dialogue ids {seen[key]!r} and {original!r} are the same", file=file)
         seen[key] = original
-        try:
-            _read_dialogue(key, original, dialogue, rows, layouts, names, counts, language)
-        except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-            raise _diagnose(dialogue, original, file, error) from None
+        with odd.kept_whole(rows):
+            try:
+                _read_dialogue(key, original, dialogue, rows, layouts, names, counts, language)
+            except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+                raise _diagnose(dialogue, original, file, error) from None
+    odd.check(rows)
     layout_rows = [
         (number, domain, names[part, slot])
         for domains, number in layouts.items()
@@ -74,7 +78,7 @@ def read(
         family="multiwoz",
         layouts=table("layouts", layout_rows),
         source=source or Source(path=str(file)),
-        **notes_of(counts),
+        **odd.said(notes_of(counts)),
         **tables_of(rows, file),
     )
 

@@ -22,6 +22,7 @@ from dialogeval.corpora.utterances import (
     NO_ACTS,
     OFF_SCHEMA,
     UNANSWERED,
+    Odd,
     add_span,
     dialogues_of,
     notes_of,
@@ -52,29 +53,32 @@ def read(
     file: str | os.PathLike[str] = "",
     schema: list[dict[str, Any]] | None = None,
     dialog_acts: dict[str, Any] | None = None,
+    strict: bool = False,
 ) -> Corpus:
     """Turn parsed schema-guided JSON into tables."""
     kinds = ("dialogues", "turns", "states", "alternatives", "acts", "spans")
     rows: dict[str, list[tuple]] = {k: [] for k in kinds}
-    counts: Counter[str] = Counter()
+    counts, odd = Counter[str](), Odd(file, strict)
     ontology, kinds_of_slots = read_schema(schema, file)
     acts = _index_acts(dialog_acts, file)
     # Services of each layout; None are all of them, where no schema names them.
     shapes: dict[frozenset[str] | None, int] = {frozenset(kinds_of_slots["domain"].unique()) or None: 0}
     for key, original, dialogue in dialogues_of(raw, file):
-        services = dialogue.get("services", [])
-        if not isinstance(services, list) or not all(isinstance(s, str) for s in services):
-            expected = "services, a list of strings"
-            raise CorpusError("", file=file, dialogue=original, expected=expected, got=show(services))
-        rows["dialogues"].append((key, original, "+".join(sorted(services))))
-        _read_dialogue(key, original, dialogue, acts, rows, counts, shapes, file)
+        with odd.kept_whole(rows):
+            services = dialogue.get("services", [])
+            if not isinstance(services, list) or not all(isinstance(s, str) for s in services):
+                expected = "services, a list of strings"
+                raise CorpusError("", file=file, dialogue=original, expected=expected, got=show(services))
+            rows["dialogues"].append((key, original, "+".join(sorted(services))))
+            _read_dialogue(key, original, dialogue, acts, rows, counts, shapes, file)
+    odd.check(rows)
     used = list(dict.fromkeys((domain, slot) for _, _, domain, slot, _ in rows["states"]))
     known = list(zip(kinds_of_slots["domain"], kinds_of_slots["slot"], strict=True)) or used
     unknown = [f"{d}-{s}" for d, s in set(used) - set(known)]
     if unknown:
         counts[f"{OFF_SCHEMA}: {', '.join(sorted(unknown))}"] = len(unknown)
     tables: dict[str, Any] = {k: table(k, lists) for k, lists in rows.items()}
-    said = notes_of(counts)
+    said = odd.said(notes_of(counts))
     if counts[_LACKING]:
         said["cautions"]["per-turn"] = (
             "gold states are not cumulative, they hold the services of their own turn only: a tracker that keeps "
@@ -115,7 +119,7 @@ def _read_dialogue(
     if acts is not None and key not in acts:
         counts[NO_ACTS] += 1
     known: set[str] = set()
-    for turn, user, system in turns_of(dialogue, original, file, _SPEAKERS, "turn_id"):
+    for turn, user, system in turns_of(dialogue, original, file, _SPEAKERS, "turn_id", counts):
         place = {"file": file, "dialogue": original, "turn": turn}
         if system is None:
             counts[UNANSWERED] += 1

@@ -21,6 +21,7 @@ from dialogeval.corpora.utterances import (
     BARE_DOMAINS,
     NO_STATE,
     UNANSWERED,
+    Odd,
     add_span,
     dialogues_of,
     notes_of,
@@ -31,6 +32,7 @@ from dialogeval.tables import Corpus, Source, table
 
 __all__ = ["looks_like", "read"]
 
+_SPEAKERS = ("user", "system")
 _ACT_KINDS = ("categorical", "non-categorical", "binary")
 
 
@@ -49,11 +51,12 @@ def read(
     source: Source | None = None,
     file: str | os.PathLike[str] = "",
     ontology: dict[str, Any] | None = None,
+    strict: bool = False,
 ) -> Corpus:
     """Turn parsed unified JSON into tables."""
     kinds = ("dialogues", "turns", "states", "goals", "acts", "spans", "bookings")
     rows: dict[str, list[tuple]] = {k: [] for k in kinds}
-    counts: Counter[str] = Counter()
+    counts, odd = Counter[str](), Odd(file, strict)
     layouts: dict[tuple, int] = {}
     wanted = {"val": "validation"}.get(split, split)
     found = set()
@@ -64,13 +67,14 @@ def read(
         if split != "all" and dialogue.get("data_split") not in (wanted, split):
             continue
         place: dict[str, Any] = {"file": file, "dialogue": original}
-        domains = _strings(dialogue.get("domains", []), "domains, a list of strings", place)
-        rows["dialogues"].append(
-            (key, str(dialogue.get("original_id") or original), "+".join(sorted(domains)))
-        )
-        _read_goal(key, dialogue.get("goal") or {}, rows["goals"], counts, place)
-        for turn, user, system in turns_of(dialogue, original, file, ("user", "system"), "utt_idx"):
-            _read_turn(key, turn, user, system, rows, counts, layouts, place | {"turn": turn})
+        with odd.kept_whole(rows):
+            domains = _strings(dialogue.get("domains", []), "domains, a list of strings", place)
+            own = str(dialogue.get("original_id") or original)
+            rows["dialogues"].append((key, own, "+".join(sorted(domains))))
+            _read_goal(key, dialogue.get("goal") or {}, rows["goals"], counts, place)
+            for turn, user, system in turns_of(dialogue, original, file, _SPEAKERS, "utt_idx", counts):
+                _read_turn(key, turn, user, system, rows, counts, layouts, place | {"turn": turn})
+    odd.check(rows)
     if not rows["dialogues"]:
         raise UnknownNameError(f"split of {file}", split, sorted(n[:40] for n in found)[:20])
     tables: dict[str, Any] = {kind: table(kind, lists) for kind, lists in rows.items()}
@@ -88,7 +92,7 @@ def read(
         language=language,
         family="unified",
         source=source or Source(path=str(file)),
-        **notes_of(counts),
+        **odd.said(notes_of(counts)),
         **tables,
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from dialogeval.exceptions import CorpusError, show
@@ -36,6 +37,7 @@ __all__ = [
 ABSENT = frozenset({"", "not mentioned"})
 #: Note for a user's last word that the system leaves unanswered.
 UNANSWERED = "closing user utterances without an answer, kept with an empty system utterance"
+OPENED = "dialogues that the system opens; what it says before the first user is left out"
 NO_STATE = "user utterances without a state, taken as empty"
 BARE_DOMAINS = "domains of goals that name no slot, which the table of goals cannot hold"
 JOINED = "values given as a list, joined with |"
@@ -53,6 +55,42 @@ CAUTIONS = {
     BARE_DOMAINS: "task",
     **dict.fromkeys((NO_ACTS, NO_ANNOTATION, COPIED, OUTSIDE), "references"),
 }
+
+
+class Odd:
+    """Dialogues that cannot be read: refused where one is strict, else left out, counted and named."""
+
+    def __init__(self, file: str | os.PathLike[str], strict: bool) -> None:
+        self.file, self.strict = file, strict
+        self.errors: list[CorpusError] = []
+
+    @contextmanager
+    def kept_whole(self, rows: dict[str, list[tuple]]) -> Iterator[None]:
+        """Take back the rows of a dialogue that turns out to be odd."""
+        before = {kind: len(lists) for kind, lists in rows.items()}
+        try:
+            yield
+        except CorpusError as error:
+            if self.strict:
+                raise
+            self.errors.append(error)
+            for kind, n in before.items():
+                del rows[kind][n:]
+
+    def check(self, rows: dict[str, list[tuple]]) -> None:
+        """Refuse a corpus of which nothing is left."""
+        if self.errors and not rows["dialogues"]:
+            raise self.errors[0]
+
+    def said(self, notes: dict[str, Any]) -> dict[str, Any]:
+        """Add what was left out to the notes of a corpus, and to those that change what a score means."""
+        if not self.errors:
+            return notes
+        first = str(self.errors[0]).removeprefix(f"{self.file}: ")
+        n = len(self.errors)
+        line = f"{n:,} odd dialogue{'s' * (n > 1)} left out ({first}); strict=True refuses them"
+        cautions = notes["cautions"] | {"any": (*notes["cautions"].get("any", ()), line)}
+        return {"notes": (*notes["notes"], line), "cautions": cautions}
 
 
 def dialogues_of(raw: Any, file: str | os.PathLike[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -79,6 +117,7 @@ def turns_of(
     file: str | os.PathLike[str],
     speakers: tuple[str, str],
     number_key: str,
+    counts: Counter[str],
 ) -> Iterator[tuple[int, dict[str, Any], dict[str, Any] | None]]:
     """Yield (turn, user utterance, system utterance) of a dialogue whose speakers alternate."""
     utterances = dialogue.get("turns")
@@ -93,6 +132,9 @@ def turns_of(
             f"{problem}utterance {number}", expected=expected, got=show(got), mend=mend, **place
         )
 
+    opened = len(utterances) > 1 and _speaker(utterances[0]) == speakers[1]
+    counts[OPENED] += opened
+    utterances = utterances[1:] if opened else utterances
     for number, utterance in enumerate(utterances):
         if not isinstance(utterance, dict) or not isinstance(utterance.get("utterance"), str):
             got = utterance.get("utterance") if isinstance(utterance, dict) else utterance
@@ -100,11 +142,15 @@ def turns_of(
         if utterance.get("speaker") != speakers[number % 2]:
             expected = f"{speakers[number % 2]} (speakers alternate)"
             raise fault("speaker of ", number, expected, utterance.get("speaker"))
-        index = utterance.get(number_key, number)
-        if isinstance(index, bool) or str(index) != str(number):
-            raise fault(f"{number_key} of ", number, str(number), index, "sort the utterances")
+        index = utterance.get(number_key, number + opened)
+        if isinstance(index, bool) or str(index) != str(number + opened):
+            raise fault(f"{number_key} of ", number, str(number + opened), index, "sort the utterances")
     for first in range(0, len(utterances), 2):
         yield first // 2, utterances[first], utterances[first + 1] if first + 1 < len(utterances) else None
+
+
+def _speaker(utterance: Any) -> Any:
+    return utterance.get("speaker") if isinstance(utterance, dict) else None
 
 
 def token_span(text: str, start: Any, end: Any) -> tuple[int, int, str] | None:
