@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -135,7 +136,7 @@ def _text(data: bytes, file: str) -> Content:
         raise DataFileError(f"not UTF-8 at byte {error.start}", file=file, mend=mend) from None
     if text[:4].lower() == "sep=":  # Excel's own first line
         text = text.partition("\n")[2]
-    header = text.partition("\n")[0].rstrip("\r")
+    header = re.split("[\r\n]", text, maxsplit=1)[0]
     for separator in sorted(_SEPARATORS, key=header.count, reverse=True):
         names = next(csv.reader([header], delimiter=separator), [])
         known = [n for n in names if is_field(n.strip())]

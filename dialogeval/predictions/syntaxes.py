@@ -17,6 +17,8 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import Any, NoReturn
 
+import orjson
+
 from dialogeval.exceptions import PredictionError, show
 from dialogeval.resources import lookup
 
@@ -232,7 +234,8 @@ def literal(text: str) -> Any:
 def _literal_at(text: str, start: int) -> tuple[Any, int]:
     """Return the literal that begins at a place, and where it ends: at that place if it is broken."""
     try:
-        return json.JSONDecoder().raw_decode(text, start)
+        value, end = json.JSONDecoder().raw_decode(text, start)
+        return (value, end) if _is_unicode(value) else (None, start)
     except (ValueError, RecursionError):
         pass
     end = _closing(text, start)
@@ -245,9 +248,18 @@ def python_literal(text: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _plain(ast.literal_eval(text.strip())) if len(text) <= 10 * _LONGEST else None
+            value = _plain(ast.literal_eval(text.strip())) if len(text) <= 10 * _LONGEST else None
+            return value if _is_unicode(value) else None
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
+
+
+def _is_unicode(value: Any) -> bool:
+    """Tell whether all texts of a literal can be written again: half a surrogate pair cannot."""
+    try:
+        return bool(orjson.dumps(value))
+    except TypeError:
+        return False
 
 
 def _closing(text: str, start: int) -> int:
