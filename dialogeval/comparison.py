@@ -233,8 +233,17 @@ def compare(
     """
     if dialogues not in ("same", "common"):
         raise UnknownNameError("choice of dialogues", dialogues, ("same", "common"))
+    if isinstance(predictions, (list, tuple)):
+        loaded = [as_loaded(p) for p in predictions]
+        predictions = {p.name: p for p in loaded}
+        if len(predictions) < len(loaded):
+            raise UsageError(
+                "two systems have the same name", mend="give them by name: {'one': …, 'other': …}"
+            )
     if not isinstance(predictions, Mapping) or len(predictions) < 2:
-        raise UsageError("predictions", expected="two systems or more by name", got=show(predictions))
+        raise UsageError(
+            "predictions", expected="two systems or more, by name or in a list", got=show(predictions)
+        )
     if not isinstance(shuffles, int) or not 0 <= shuffles <= 1_000_000:
         raise UsageError("shuffles", expected="a whole number from 0 to 1,000,000", got=show(shuffles))
     if not isinstance(level, float) or not 0 < level < 1:

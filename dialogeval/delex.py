@@ -19,7 +19,7 @@ from typing import TypeVar, overload
 
 import pandas as pd
 
-from dialogeval.exceptions import DataFileError, UnknownNameError, UsageError
+from dialogeval.exceptions import DataFileError, UnknownNameError, UsageError, show
 from dialogeval.placeholders import STYLES, slot_placeholder
 from dialogeval.resources import lookup
 from dialogeval.tables import Corpus, Predictions
@@ -199,6 +199,8 @@ def delexicalize(
     ['one in the [value_area], ref [value_reference].']
     """
     _check(style, speaker, case)
+    if not isinstance(source, (Corpus, Predictions)):
+        raise UsageError("to delexicalise", expected="a Corpus or Predictions", got=show(source))
     if isinstance(source, Predictions):
         if gold is None or source.responses is None:
             what = "responses" if source.responses is None else "the corpus they are scored against"

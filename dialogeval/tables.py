@@ -160,6 +160,9 @@ class Corpus:
     cautions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for kind in COLUMNS:
+            if not isinstance(frame := getattr(self, kind, self.turns), pd.DataFrame):
+                raise UsageError(f"table {kind} of {self.name}", expected="a DataFrame", got=show(frame))
         if "layout" not in self.turns:  # a table of one's own says nothing about annotated slots
             object.__setattr__(self, "turns", self.turns.assign(layout=0))
         for kind, names in COLUMNS.items():

@@ -108,6 +108,8 @@ def breakdown(scores: Any, by: str | pd.Series, *, training: Corpus | None = Non
     all          60                  1.0
     """
     results = list(scores) if isinstance(scores, Iterable) else [scores]
+    if not isinstance(by, (str, pd.Series)):
+        raise UsageError("by", expected="the name of a grouping, or a Series of groups", got=show(by))
     kind, name = (by, by) if isinstance(by, str) else ("", str(by.name or "group"))
     if kind and kind not in GROUPS:
         raise UnknownNameError("grouping", kind, GROUPS)

@@ -21,7 +21,7 @@ from dialogeval.corpora import multiwoz, schema_guided
 from dialogeval.corpora.catalog import local_file
 from dialogeval.corpora.entries import catalog
 from dialogeval.corpora.load import load_corpus
-from dialogeval.exceptions import UnknownNameError, UsageError, few
+from dialogeval.exceptions import UnknownNameError, UsageError, few, show
 from dialogeval.files import read_bytes
 from dialogeval.normalize import NOT_FILLED, normalize_values
 from dialogeval.strict_json import parse_json
@@ -204,6 +204,8 @@ def ontology_of(
     """
     if source not in SOURCES:
         raise UnknownNameError("source of an ontology", str(source), SOURCES)
+    if not isinstance(corpus, (Corpus, str, os.PathLike)):
+        raise UsageError("corpus", expected="a Corpus, a name or a path", got=show(corpus))
     if not isinstance(corpus, Corpus):
         corpus = _read_alone(corpus, source, home) or load_corpus(corpus, home=home)
     declared = "schema" if corpus.family == "schema_guided" else "file"

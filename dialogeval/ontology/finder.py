@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from dialogeval.exceptions import UsageError
-from dialogeval.ontology import Ontology, fold, is_real
+from dialogeval.ontology import Ontology, fold, is_real, ontology_of
 from dialogeval.tables import Corpus
 
 PAIR = ["domain", "slot", "target_domain", "target_slot"]
@@ -26,7 +26,8 @@ _CJK = re.compile(r"[\u3400-\u9fff]")
 def slot_pairs(a: Ontology, b: Ontology, parallel: tuple[Corpus, Corpus] | None = None) -> pd.DataFrame:
     """Return all pairs of slots of two ontologies with their evidence."""
     sides = []
-    for name, ontology in (("a", a), ("b", b)):
+    for name, given in (("a", a), ("b", b)):
+        ontology = given if isinstance(given, Ontology) else ontology_of(given)
         slots = ontology.slots.reset_index(drop=True)
         # Without values there is no kind to compare.
         slots[f"kind_{name}"] = slots["kind"].where(slots["values"] > 0, "")

@@ -20,7 +20,7 @@ import pandas as pd
 from dialogeval.exceptions import UnknownNameError, UsageError
 from dialogeval.predictions.documents import document
 from dialogeval.predictions.load import FORMATS, load_predictions
-from dialogeval.tables import Predictions
+from dialogeval.tables import Predictions, turn_rows
 from dialogeval.writing import write_whole
 
 __all__ = ["convert", "lost", "save_predictions"]
@@ -91,6 +91,10 @@ def save_predictions(predictions: Predictions, path: str | os.PathLike[str], for
         raise UsageError(
             f"format pairs holds gold beside predictions, and {predictions.name} carries no gold"
         )
+    for table in (predictions.states, predictions.responses, predictions.active_domains):
+        if table is not None and (turn_rows(predictions.turns, table) < 0).any():
+            mend = "give predictions_from the table of all turns"
+            raise UsageError(f"{predictions.name} predicts turns that its table of turns lacks", mend=mend)
     missing = lost(predictions, format)
     if missing:
         raise UsageError(
