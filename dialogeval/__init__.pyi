@@ -19,12 +19,12 @@ from .comparison import (
     compare as compare,
 )
 from .corpora.catalog import (
+    catalog as catalog,
     cite as cite,
     corpora_table as corpora_table,
     data_home as data_home,
 )
 from .corpora.download import fetch as fetch
-from .corpora.entries import catalog as catalog
 from .corpora.load import load_corpus as load_corpus
 from .definition_table import (
     definitions as definitions,

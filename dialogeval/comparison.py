@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 from dialogeval.corpora.load import as_corpus
-from dialogeval.csv_text import csv_text
 from dialogeval.exceptions import (
     CoverageError,
     UnknownNameError,
@@ -39,6 +38,7 @@ from dialogeval.stats import (
     randomisation,
 )
 from dialogeval.tables import Corpus, Predictions
+from dialogeval.writing import csv_text
 
 SHUFFLES = 10_000
 #: Standard errors of a difference that a test at 5 % finds with 80 % probability.

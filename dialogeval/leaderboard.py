@@ -16,8 +16,7 @@ from typing import Any
 import pandas as pd
 
 from dialogeval.comparison import SHUFFLES, Comparison, compare
-from dialogeval.corpora.catalog import local_file
-from dialogeval.corpora.entries import catalog
+from dialogeval.corpora.catalog import catalog, local_file
 from dialogeval.exceptions import DataFileError, DialogevalError, UsageError, printable
 from dialogeval.golds import match_turns
 from dialogeval.locate import locate_predictions

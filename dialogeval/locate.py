@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dialogeval.corpora.catalog import local_file
-from dialogeval.corpora.entries import catalog
+from dialogeval.corpora.catalog import catalog, local_file
 from dialogeval.exceptions import DataFileError, UnknownNameError
 from dialogeval.resources import resource_dir
 

@@ -30,11 +30,10 @@ import orjson
 import pandas as pd
 
 from dialogeval import __version__, exceptions
-from dialogeval.csv_text import csv_text
 from dialogeval.exceptions import DataFileError, DialogevalError, ReportError, UnknownNameError, UsageError
 from dialogeval.resources import resource_dir
 from dialogeval.scoring import environment
-from dialogeval.writing import write_all, write_whole
+from dialogeval.writing import csv_text, write_all, write_whole
 
 #: Reports that come with the package: ``report_NAME.ipynb``.
 REPORTS = ("state_tracking", "generation", "leaderboard", "transfer")
@@ -123,8 +122,7 @@ def _typed(path: Path, name: str, value: Any, defaults: Mapping[str, Any]) -> An
 
 def _check_inputs(report: str, values: Mapping[str, Any]) -> None:
     """Refuse files and names that do not exist: a typing error should not cost the start of a kernel."""
-    from dialogeval.corpora.catalog import split_files
-    from dialogeval.corpora.entries import catalog
+    from dialogeval.corpora.catalog import catalog, split_files
     from dialogeval.leaderboard import find_systems
     from dialogeval.locate import require_corpus, require_predictions
     from dialogeval.ontology.attribution import check_inputs

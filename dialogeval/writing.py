@@ -8,9 +8,12 @@ kill leaves what was there before.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from uuid import uuid4
+
+import pandas as pd
 
 from dialogeval.exceptions import DataFileError, DialogevalError
 
@@ -57,3 +60,31 @@ def part_beside(path: Path) -> Path:
 def move_whole(part: Path, path: Path) -> None:
     """Put what is whole in its place."""
     os.replace(part, os.path.realpath(path))
+
+
+#: What spreadsheets take for the beginning of a formula, the wide forms of East Asian ones included.
+_FORMULA = re.compile(r"[=+\-@\t\n＝＋－＠].", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def csv_text(frame: pd.DataFrame, index: bool = True) -> str:
+    """Return a table as CSV with an apostrophe before every text that a spreadsheet would compute."""
+    whole = frame.reset_index() if index else frame
+    # Column by column through positions: names need not be unique, and a number column stays as it is.
+    columns = [
+        column if pd.api.types.is_numeric_dtype(column.dtype) else column.astype(object).map(_harmless)
+        for column in (whole.iloc[:, i] for i in range(whole.shape[1]))
+    ]
+    names = [str(_harmless(str(name))) for name in whole.columns]
+    if index and frame.index.nlevels == 1 and frame.index.name is None:
+        names[0] = ""
+    safe = pd.concat(columns, axis=1) if columns else whole
+    return safe.to_csv(index=False, header=names, lineterminator="\n")
+
+
+def _harmless(cell: object) -> object:
+    if not isinstance(cell, str):
+        return cell
+    # A carriage return alone is written without quotation marks, and would end the line.
+    text = cell.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text

@@ -25,11 +25,11 @@ from papermill.translators import PythonTranslator
 
 import dialogeval as de
 from dialogeval.cli import main
-from dialogeval.corpora.entries import _read_catalog
-from dialogeval.csv_text import csv_text
+from dialogeval.corpora.catalog import _read_catalog
 from dialogeval.exceptions import DialogevalError, UnknownNameError
 from dialogeval.report import plan_report
 from dialogeval.tables import canonical_id
+from dialogeval.writing import csv_text
 
 FOLDER = Path(__file__).parent / "bad_inputs"
 CATALOGUE = [*map(json.loads, (FOLDER / "catalogue.jsonl").read_text(encoding="utf-8").splitlines())]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dialogeval.corpora.catalog import (
+    catalog,
     cite,
     corpora_table,
     corpus_entry,
@@ -18,7 +19,6 @@ from dialogeval.corpora.catalog import (
     split_parts,
 )
 from dialogeval.corpora.download import fetch, is_intact
-from dialogeval.corpora.entries import catalog
 from dialogeval.exceptions import DataFileError, UnknownNameError, UsageError
 from dialogeval.resources import find_resource, resource_dir
 

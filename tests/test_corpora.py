@@ -308,9 +308,9 @@ def test_broken_crosswoz(change: object, message: str) -> None:
     [
         (b"", "is empty"),
         (b'{"a": ', "broken JSON at line 1, column"),
-        (b"\xff\xfe{}", "not UTF-8 at byte 0"),
+        (b"\xff{}", "not UTF-8 at byte 0"),
         (b"[1]", "unknown corpus format"),
-        (b'{"a": {"turns": []}}', "expected MultiWOZ (log), CrossWOZ (messages), schema-guided"),
+        (b'{"a": {"turns": []}}', "expected dialogues of MultiWOZ"),
         (b"PK\x03\x04 no zip", "broken zip file"),
         (b"\x1f\x8b no gzip", "broken gzip file"),
     ],

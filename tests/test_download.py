@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from dialogeval.corpora import download
-from dialogeval.corpora.catalog import file_entry, local_file
+from dialogeval.corpora.catalog import FileEntry, file_entry, local_file
 from dialogeval.corpora.download import fetch, git_blob_id, is_intact
-from dialogeval.corpora.entries import FileEntry
 from dialogeval.exceptions import FetchError, UnknownNameError, UsageError
 
 GOOD = b'{"dialogue": "' + bytes(range(65, 91)) * 20_000 + b'"}'

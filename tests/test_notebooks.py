@@ -61,10 +61,15 @@ def test_one_cell_of_parameters_with_the_common_names(path):
     tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     assert len(tagged) == 1
     statements = ast.parse(tagged[0].source).body
-    assert all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant) for s in statements)
+    assert all(isinstance(s, ast.Assign) for s in statements)
+    assert all(isinstance(s.value, ast.Constant) or ast.literal_eval(s.value) == {} for s in statements)
     names = [s.targets[0].id for s in statements]
     assert len(names) == len(set(names))
-    more = {"out_dir", "missing", "steps", "delexicalize"} if path.stem.startswith("report_") else set()
+    more = (
+        {"out_dir", "missing", "steps", "delexicalize", "reading"}
+        if path.stem.startswith("report_")
+        else set()
+    )
     assert COMMON <= set(names) <= COMMON | more
     assert ("out_dir" in names) == path.stem.startswith("report_")
     assert tagged[0] is code_cells(notebook)[0], "nothing runs before the parameters"

@@ -105,7 +105,7 @@ def test_one_dialogue_without_a_log_is_named(tmp_path: Path) -> None:
     log = [{"text": "a", "metadata": {}}, {"text": "b", "metadata": state}]
     (tmp_path / "c.json").write_text(json.dumps({"d": {"log": log}, "e": {"goal": {}}}))
     with pytest.raises(DialogevalError, match="dialogue e: expected a log, a list of utterances"):
-        de.load_corpus(tmp_path / "c.json")
+        de.load_corpus(tmp_path / "c.json", strict=True)
 
 
 def test_chinese_text_in_white_space_tokens_is_warned_of() -> None:

@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from test_convert import content, made_for
 
 import dialogeval as de
-from dialogeval.csv_text import csv_text
 from dialogeval.ontology.alignment import COLUMNS, Alignment, Hop, load_alignment, save_alignment
 from dialogeval.predictions.load import FORMATS, load_predictions
 from dialogeval.predictions.writers import save_predictions
 from dialogeval.report import read_results, write_results
 from dialogeval.tables import canonical_id
+from dialogeval.writing import csv_text
 
 WORDS = [
     "not mentioned",

@@ -296,5 +296,5 @@ def test_what_is_wrong_is_named(change, message):
     raw = talk()
     change(raw)
     with pytest.raises(CorpusError, match=message) as caught:
-        load(raw)
+        load(raw, strict=True)
     assert str(caught.value).startswith("f.json: ") and "\n" not in str(caught.value)

@@ -17,8 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from dialogeval.corpora.catalog import CONTENT_URL, corpus_entry, data_home, file_url, local_file
-from dialogeval.corpora.entries import FileEntry
+from dialogeval.corpora.catalog import CONTENT_URL, FileEntry, corpus_entry, data_home, file_url, local_file
 from dialogeval.exceptions import FetchError, UnknownNameError, UsageError
 from dialogeval.writing import move_whole, part_beside
 

@@ -21,6 +21,7 @@ __all__ = ["read"]
 
 #: Whose dialogues have slots of one domain, which their states do not name.
 _ONE_DOMAIN = "restaurant"
+_EXPECTED = "dialogues of MultiWOZ, CrossWOZ, SGD or ConvLab, or turns with fields such as user and system"
 
 
 def read(
@@ -40,10 +41,12 @@ def read(
         found, recognised = walk(_with_answers(content))
         beside = None if states is None else walk(states)[0]
     except PredictionError as error:
-        raise CorpusError(error.problem, file=file, expected="a corpus", got=error.got) from None
-    if not any(field in record for record in found for field in ("user", "response", "reference")):
-        expected = "fields such as user and system"
-        raise CorpusError("holds no utterances", file=file, expected=expected, got=recognised)
+        problem = f"unknown corpus format ({error.problem})"
+        raise CorpusError(problem, file=file, expected=_EXPECTED, got=error.got) from None
+    spoken = any(field in record for record in found for field in ("user", "response", "reference"))
+    if not spoken or not all("dialogue_id" in record for record in found):
+        problem = f"unknown corpus format (holds no {'dialogue ids' if spoken else 'utterances'})"
+        raise CorpusError(problem, file=file, expected=_EXPECTED, got=recognised)
     counts, odd = Counter[str](), Odd(file, strict)
     rows: dict[str, list[tuple]] = {"dialogues": [], "turns": [], "states": []}
     annotated = _by_turn(beside) if beside is not None else None

@@ -230,8 +230,11 @@ class StatePair:
         """Return columns of counts, or one number for all turns, as a table by turn."""
         return pd.DataFrame(columns, index=self.index)
 
-    def table(self, side: Triples) -> pd.DataFrame:
-        """Return one side as a tidy table: dialogue_id, turn, domain, slot, value, as they were compared."""
+    def tables(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return gold and prediction as tidy tables: dialogue_id, turn, domain, slot, value, as compared."""
+        return self._table(self.gold), self._table(self.pred)
+
+    def _table(self, side: Triples) -> pd.DataFrame:
         table = self.index[side.turn].to_frame(index=False)
         slots = self.slots.take(side.slot)
         return table.assign(

@@ -254,7 +254,7 @@ def count_frames(pair: StatePair) -> pd.DataFrame:
     schema = pair.schema
     assert schema is not None
     slot = [*_FRAME, "slot"]
-    gold, predicted = pair.table(pair.gold), pair.table(pair.pred)
+    gold, predicted = pair.tables()
     free = pd.MultiIndex.from_frame(schema.free[["domain", "slot"]])
     both = pd.concat([gold, schema.alternatives]).merge(predicted, on=slot, suffixes=("", "_predicted"))
     both["score"] = (both["value"] == both["value_predicted"]).astype(float)

@@ -89,8 +89,7 @@ def load_database(
     corpus_or_path: Corpus | str | os.PathLike[str], home: str | os.PathLike[str] | None = None
 ) -> Database:
     """Load the database that belongs to a corpus: in its folder, in a folder ``db`` there, or in its archive."""
-    from dialogeval.corpora.catalog import local_file
-    from dialogeval.corpora.entries import catalog
+    from dialogeval.corpora.catalog import catalog, local_file
 
     corpus = corpus_or_path if isinstance(corpus_or_path, Corpus) else None
     name, folder = (corpus.name, corpus.source.folder) if corpus else (str(corpus_or_path), "")

@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 
 from dialogeval.corpora import multiwoz, schema_guided
-from dialogeval.corpora.catalog import local_file
-from dialogeval.corpora.entries import catalog
+from dialogeval.corpora.catalog import catalog, local_file
 from dialogeval.corpora.load import load_corpus
 from dialogeval.exceptions import UnknownNameError, UsageError, few, show
 from dialogeval.files import read_bytes

@@ -19,8 +19,7 @@ import numpy as np
 import pandas as pd
 
 from dialogeval.baselines import train_value_matcher, value_matching_tracker
-from dialogeval.corpora.catalog import split_files
-from dialogeval.corpora.entries import catalog
+from dialogeval.corpora.catalog import catalog, split_files
 from dialogeval.corpora.load import load_corpus
 from dialogeval.exceptions import DataFileError, UnknownNameError, UsageError
 from dialogeval.locate import require_corpus, require_predictions

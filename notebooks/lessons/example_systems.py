@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 
-from dialogeval.corpora.entries import catalog
+from dialogeval.corpora.catalog import catalog
 from dialogeval.exceptions import UsageError
 from dialogeval.locate import locate_predictions
 from dialogeval.predictions.load import load_predictions

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from dialogeval.corpora.entries import catalog
+from dialogeval.corpora.catalog import catalog
 from dialogeval.tables import Corpus
 
 __all__ = [

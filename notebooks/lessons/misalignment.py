@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from dialogeval.corpora.catalog import local_file
-from dialogeval.corpora.entries import catalog
+from dialogeval.corpora.catalog import catalog, local_file
 from dialogeval.corpora.load import load_corpus
 from dialogeval.exceptions import UsageError
 from dialogeval.normalize import normalize_slot

@@ -17,7 +17,7 @@ from typing import Any
 from made import predictions, turn
 
 import dialogeval as de
-from dialogeval.corpora.entries import catalog
+from dialogeval.corpora.catalog import catalog
 from dialogeval.files import read_bytes
 from dialogeval.predictions.load import FORMATS
 from dialogeval.predictions.writers import save_predictions

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import dialogeval as de
-from dialogeval.corpora import entries
+from dialogeval.corpora import catalog as entries
 from dialogeval.exceptions import DialogevalError
 from dialogeval.files import unpack, zip_members
 from dialogeval.metrics.task import load_database
