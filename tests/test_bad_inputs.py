@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ FOLDER = Path(__file__).parent / "bad_inputs"
 CATALOGUE = [*map(json.loads, (FOLDER / "catalogue.jsonl").read_text(encoding="utf-8").splitlines())]
 READERS = {
     "predictions": de.load_predictions,
-    "corpus": de.load_corpus,
+    "corpus": partial(de.load_corpus, strict=True),
     "catalog": _read_catalog,
 }
 

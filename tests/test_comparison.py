@@ -269,7 +269,7 @@ def without_first(p: de.Predictions) -> de.Predictions:
         ({"shuffles": 10.5}, UsageError, "shuffles"),
         ({"level": "0.05"}, UsageError, "level"),
         ({"level": 2.0}, UsageError, "level"),
-        ({"predictions": ["x", "y"]}, UsageError, "predictions"),
+        ({"predictions": 3}, UsageError, "predictions"),
         ({"predictions": {"a": SAMPLE.format("careful")}}, UsageError, "two systems"),
         ({"dialogues": "all"}, UnknownNameError, "dialogues"),
         ({"protocol": "lin2012"}, UnknownNameError, "did you mean lin2021"),

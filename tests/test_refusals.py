@@ -104,7 +104,7 @@ def test_one_dialogue_without_a_log_is_named(tmp_path: Path) -> None:
     state = {"hotel": {"semi": {}, "book": {}}}
     log = [{"text": "a", "metadata": {}}, {"text": "b", "metadata": state}]
     (tmp_path / "c.json").write_text(json.dumps({"d": {"log": log}, "e": {"goal": {}}}))
-    with pytest.raises(DialogevalError, match="dialogue e: expected a log, a list of utterances"):
+    with pytest.raises(DialogevalError, match="dialogue e: expected an object with log"):
         de.load_corpus(tmp_path / "c.json", strict=True)
 
 

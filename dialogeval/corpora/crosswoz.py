@@ -9,9 +9,11 @@ the query was edited. Out: a `Corpus`, with the two gold versions of DSTC9 as fu
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from dialogeval.corpora.utterances import Odd, tables_of
+import msgspec
+
+from dialogeval.corpora.utterances import Odd, diagnose, tables_of
 from dialogeval.exceptions import CorpusError, UnknownNameError, show
 from dialogeval.tables import Corpus, Source, canonical_id, table
 
@@ -27,6 +29,22 @@ _TYPES = {
     "不独立多领域": "CM",
     "不独立多领域+交通": "CM+T",
 }
+
+
+class _Dialogue(msgspec.Struct):
+    messages: Annotated[list[Any], msgspec.Meta(min_length=1)]
+
+
+class _User(msgspec.Struct):
+    content: str
+    role: Literal["usr"]
+
+
+class _System(msgspec.Struct):
+    content: str
+    role: Literal["sys"]
+    sys_state_init: dict[str, dict[str, str | list[Any]]]
+    sys_state: dict[str, dict[str, str | list[Any]]]
 
 
 def looks_like(raw: Any) -> bool:
@@ -71,7 +89,8 @@ def read(
                 _read_messages(key, dialogue["messages"], rows, layouts, _NAME.get(language, "name"), gold)
                 trailing += len(dialogue["messages"]) % 2
             except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-                raise _diagnose(dialogue, original, file, error) from None
+                place = {"file": file, "dialogue": original}
+                raise diagnose(dialogue, _Dialogue, (_User, _System), place, error) from None
     odd.check(rows)
     closing = (f"{trailing:,} closing user utterances without an answer left out",) if trailing else ()
     layout_rows = [
@@ -118,7 +137,7 @@ def _read_messages(
             for slot, value in slots.items():
                 if value and slot != "selectedResults":
                     if value.__class__ is not str:
-                        raise TypeError("value")
+                        raise TypeError(f"the value of {domain}-{slot} is no string", turn)
                     add((key, turn, domain, slot, value))
         for domain, slots in first.items():
             _read_names(key, turn, domain, slots, edited, before, offered, rows, name)
@@ -147,7 +166,7 @@ def _read_names(
     found = slots.get("selectedResults") or []
     results = (edited.get(domain) or {}).get("selectedResults") or []
     if found.__class__ is not list or results.__class__ is not list:
-        raise TypeError("selectedResults")
+        raise TypeError(f"selectedResults of {domain} is no list", turn)
     if nameless:
         for value in found:
             rows["alternatives"].append((key, turn, domain, name, value))
@@ -171,32 +190,3 @@ def _read_goal(key: str, goal: Any, rows: list[tuple]) -> None:
         for one in value if isinstance(value, list) and value else [value]:
             wish = one if isinstance(one, str) else ""
             rows.append((key, domain, "inform" if wish else "request", slot, wish))
-
-
-def _diagnose(dialogue: Any, original: str, file: str | os.PathLike[str], error: Exception) -> CorpusError:
-    """Find out slowly what the fast reader stumbled over."""
-
-    def fault(expected: str, got: object, turn: int | None = None) -> CorpusError:
-        return CorpusError("", file=file, dialogue=original, turn=turn, expected=expected, got=show(got))
-
-    messages = dialogue.get("messages") if isinstance(dialogue, dict) else dialogue
-    if not isinstance(messages, list) or not messages:
-        return fault("messages, a list that is not empty", messages)
-    for number, message in enumerate(messages):
-        turn, role = number // 2, ("usr", "sys")[number % 2]
-        if not isinstance(message, dict) or not isinstance(message.get("content"), str):
-            return fault(f"message {number} with a content", message, turn)
-        if message.get("role") != role:
-            return fault(f"message {number} with role {role}", message.get("role"), turn)
-        for state in GOLDS if role == "sys" else ():
-            if not isinstance(message.get(state), dict):
-                return fault(f"{state} of the system message, an object by domain", message.get(state), turn)
-            for domain, slots in message[state].items():
-                if not isinstance(slots, dict):
-                    return fault(f"{state} of {domain}, an object", slots, turn)
-                for slot, value in slots.items():
-                    if slot == "selectedResults" and value and not isinstance(value, list):
-                        return fault(f"a list as {slot} of {domain} in {state}", value, turn)
-                    if slot != "selectedResults" and not isinstance(value, str):
-                        return fault(f"a string as value of {domain}-{slot} in {state}", value, turn)
-    return CorpusError(f"does not follow the CrossWOZ format ({error})", file=file, dialogue=original)

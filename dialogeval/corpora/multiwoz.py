@@ -11,13 +11,34 @@ from __future__ import annotations
 import os
 from collections import Counter
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from dialogeval.corpora.utterances import JOINED, NO_ANNOTATION, Odd, notes_of, tables_of
+import msgspec
+
+from dialogeval.corpora.utterances import JOINED, NO_ANNOTATION, Odd, diagnose, notes_of, tables_of
 from dialogeval.exceptions import CorpusError, show
 from dialogeval.tables import Corpus, Source, canonical_id, table
 
 __all__ = ["looks_like", "read", "read_ontology"]
+
+
+class _Dialogue(msgspec.Struct):
+    log: Annotated[list[Any], msgspec.Meta(min_length=1)]
+    goal: dict[str, Any] | None = None
+
+
+class _User(msgspec.Struct):
+    text: str
+
+
+class _Parts(msgspec.Struct):
+    semi: dict[str, str | list[str]]
+    book: dict[str, str | list[Any]]
+
+
+class _System(_User):
+    metadata: dict[str, _Parts]
+
 
 #: Annotations for "no value yet"; ``none`` and ``dontcare`` are values, for a protocol to judge.
 ABSENT = frozenset({"", "not mentioned", "未提及"})
@@ -60,7 +81,8 @@ def read(
             try:
                 _read_dialogue(key, original, dialogue, rows, layouts, names, counts, language)
             except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-                raise _diagnose(dialogue, original, file, error) from None
+                place = {"file": file, "dialogue": original}
+                raise diagnose(dialogue, _Dialogue, (_User, _System), place, error) from None
     odd.check(rows)
     layout_rows = [
         (number, domain, names[part, slot])
@@ -219,38 +241,6 @@ def _read_goal(key: str, goal: dict[str, Any], rows: list[tuple]) -> None:
         for slot, value in (wanted.get("book") or {}).items():
             if isinstance(value, str):  # "invalid" and "pre_invalid" are switches of the collection
                 rows.append((key, domain, "book", "book" + slot.lower(), value))
-
-
-def _diagnose(dialogue: Any, original: str, file: str | os.PathLike[str], error: Exception) -> CorpusError:
-    """Find out slowly what the fast reader stumbled over."""
-
-    def fault(expected: str, got: object, turn: int | None = None) -> CorpusError:
-        return CorpusError("", file=file, dialogue=original, turn=turn, expected=expected, got=show(got))
-
-    if not isinstance(dialogue, dict) or not isinstance(dialogue.get("log"), list) or not dialogue["log"]:
-        got = dialogue.get("log") if isinstance(dialogue, dict) else dialogue
-        return fault("a log, a list of utterances", got)
-    if not isinstance(dialogue.get("goal") or {}, dict):
-        return fault("a goal object", dialogue["goal"])
-    for number, utterance in enumerate(dialogue["log"]):
-        turn = number // 2
-        if not isinstance(utterance, dict) or not isinstance(utterance.get("text"), str):
-            return fault(f"utterance {number} with a text", utterance, turn)
-        metadata = utterance.get("metadata")
-        if number % 2 == 0:
-            continue
-        if not isinstance(metadata, dict):
-            return fault("metadata of the system utterance, an object by domain", metadata, turn)
-        for domain, parts in metadata.items():
-            if not isinstance(parts, dict) or not {"semi", "book"} <= set(parts):
-                return fault(f"metadata of {domain} with semi and book", parts, turn)
-            for part in ("semi", "book"):
-                if not isinstance(parts[part], dict):
-                    return fault(f"{part} of {domain}, an object", parts[part], turn)
-                for slot, value in parts[part].items():
-                    if slot != "booked" and not isinstance(value, str):
-                        return fault(f"a string as value of {domain}-{slot}", value, turn)
-    return CorpusError(f"does not follow the MultiWOZ format ({error})", file=file, dialogue=original)
 
 
 def read_ontology(raw: Any, file: str | os.PathLike[str] = "") -> Any:

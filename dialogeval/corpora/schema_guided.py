@@ -14,6 +14,7 @@ import os
 from collections import Counter
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from dialogeval.corpora.utterances import (
@@ -26,6 +27,7 @@ from dialogeval.corpora.utterances import (
     add_span,
     dialogues_of,
     notes_of,
+    require,
     turns_of,
 )
 from dialogeval.exceptions import CorpusError, show
@@ -34,6 +36,37 @@ from dialogeval.tables import Corpus, Source, canonical_id, table
 __all__ = ["looks_like", "read", "read_schema"]
 
 _SPEAKERS = ("USER", "SYSTEM")
+
+
+class _Dialogue(msgspec.Struct):
+    services: list[str] = []
+
+
+class _State(msgspec.Struct):
+    slot_values: dict[str, list[str]] = {}
+
+
+class _Action(msgspec.Struct):
+    act: str
+    slot: str = ""
+    values: list[Any] = []
+
+
+class _Span(msgspec.Struct):
+    slot: str
+
+
+class _Frame(msgspec.Struct):
+    service: str
+    state: _State | msgspec.UnsetType = msgspec.UNSET
+    actions: list[_Action] = []
+    slots: list[_Span] = []
+
+
+class _Utterance(msgspec.Struct):
+    frames: list[_Frame] = []
+
+
 _LACKING = "turns that lack the frame of a service seen before; their states hold the frames given"
 
 
@@ -65,10 +98,8 @@ def read(
     shapes: dict[frozenset[str] | None, int] = {frozenset(kinds_of_slots["domain"].unique()) or None: 0}
     for key, original, dialogue in dialogues_of(raw, file):
         with odd.kept_whole(rows):
+            require(dialogue, _Dialogue, {"file": file, "dialogue": original})
             services = dialogue.get("services", [])
-            if not isinstance(services, list) or not all(isinstance(s, str) for s in services):
-                expected = "services, a list of strings"
-                raise CorpusError("", file=file, dialogue=original, expected=expected, got=show(services))
             rows["dialogues"].append((key, original, "+".join(sorted(services))))
             _read_dialogue(key, original, dialogue, acts, rows, counts, shapes, file)
     odd.check(rows)
@@ -131,9 +162,9 @@ def _read_dialogue(
             if speaker == "user":
                 services = {f["service"] for f in frames if "state" in f}
                 for frame in frames:
-                    _read_state(key, turn, frame, rows, counts, place)
+                    _read_state(key, turn, frame, rows, counts)
             if annotated is None:
-                _read_frames(key, turn, speaker, utterance["utterance"], frames, rows, counts, place)
+                _read_frames(key, turn, speaker, utterance["utterance"], frames, rows, counts)
             else:
                 entry = annotated.pop(str(2 * turn + (speaker == "system")), None)
                 if entry is not None:
@@ -148,17 +179,11 @@ def _read_dialogue(
 
 
 def _frames(utterance: dict[str, Any], place: dict[str, Any]) -> list[dict[str, Any]]:
+    require(utterance, _Utterance, place)
     frames = utterance.get("frames", [])
-    if not isinstance(frames, list):
-        raise CorpusError("", expected="frames, a list", got=show(frames), **place)
-    seen = set()
-    for frame in frames:
-        service = frame.get("service") if isinstance(frame, dict) else None
-        if not isinstance(service, str):
-            raise CorpusError("", expected="a frame with a service", got=show(frame), **place)
-        if service in seen:
-            raise CorpusError(f"service {service} has two frames", mend="join them", **place)
-        seen.add(service)
+    twice = [name for name, times in Counter(frame["service"] for frame in frames).items() if times > 1]
+    if twice:
+        raise CorpusError(f"service {twice[0]} has two frames", mend="join them", **place)
     return frames
 
 
@@ -172,28 +197,14 @@ def _read_state(
     frame: dict[str, Any],
     rows: dict[str, list[tuple]],
     counts: Counter[str],
-    place: dict[str, Any],
 ) -> None:
     if "state" not in frame:
         return
-    service, state = frame["service"], frame["state"]
-    values_of = state.get("slot_values", {}) if isinstance(state, dict) else None
-    if not isinstance(values_of, dict):
-        expected = "an object with slot_values, {slot: [values]}"
-        raise CorpusError(f"state of {service}", expected=expected, got=show(state), **place)
-    prefix = f"{service}-"
-    for slot, values in values_of.items():
-        if (
-            values.__class__ is list
-            and len(values) == 1
-            and values[0].__class__ is str
-            and values[0] not in ABSENT
-        ):
+    service, prefix = frame["service"], f"{frame['service']}-"
+    for slot, values in frame["state"].get("slot_values", {}).items():
+        if len(values) == 1 and values[0] not in ABSENT:
             rows["states"].append((key, turn, service, slot.removeprefix(prefix), values[0]))  # nearly all
             continue
-        if not isinstance(values, list) or not all(v.__class__ is str for v in values):
-            problem = f"value of {service}, {slot}"
-            raise CorpusError(problem, expected="a list of strings", got=show(values), **place)
         filled = [v for v in dict.fromkeys(values) if v not in ABSENT]
         if not filled:
             counts["slots in states whose values are empty or not mentioned, taken as absent"] += 1
@@ -211,23 +222,16 @@ def _read_frames(
     frames: list[dict[str, Any]],
     rows: dict[str, list[tuple]],
     counts: Counter[str],
-    place: dict[str, Any],
 ) -> None:
     """Acts and spans as SGD has them, inside the frames."""
     for frame in frames:
         service = frame["service"]
-        for action in _list_of(frame, "actions", dict, place):
-            act, slot = action.get("act"), action.get("slot", "")
-            values = action.get("values", [])
-            if not isinstance(act, str) or not isinstance(slot, str) or not isinstance(values, list):
-                expected = "an action with act, slot and a list of values"
-                raise CorpusError("", expected=expected, got=show(action), **place)
-            head = (key, turn, speaker, service, act.lower(), _short(slot, service))
-            rows["acts"].extend((*head, str(value)) for value in values or [""])
-        for span in _list_of(frame, "slots", dict, place):
-            slot = span.get("slot")
-            if not isinstance(slot, str):
-                raise CorpusError("", expected="a span with a slot", got=show(span), **place)
+        for action in frame.get("actions", ()):
+            slot = _short(action.get("slot", ""), service)
+            head = (key, turn, speaker, service, action["act"].lower(), slot)
+            rows["acts"].extend((*head, str(value)) for value in action.get("values") or [""])
+        for span in frame.get("slots", ()):
+            slot = span["slot"]
             if "copy_from" in span and "start" not in span:
                 counts[COPIED] += 1
                 continue
@@ -243,13 +247,6 @@ def _read_frames(
                 start,
                 end,
             )
-
-
-def _list_of(holder: dict[str, Any], field: str, kind: type, place: dict[str, Any]) -> list:
-    items = holder.get(field, [])
-    if not isinstance(items, list) or not all(isinstance(i, kind) for i in items):
-        raise CorpusError("", expected=f"{field}, a list of objects", got=show(items), **place)
-    return items
 
 
 def _read_acts(

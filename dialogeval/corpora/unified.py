@@ -14,6 +14,7 @@ import os
 from collections import Counter
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from dialogeval.corpora.utterances import (
@@ -25,6 +26,7 @@ from dialogeval.corpora.utterances import (
     add_span,
     dialogues_of,
     notes_of,
+    require,
     turns_of,
 )
 from dialogeval.exceptions import CorpusError, UnknownNameError, show
@@ -33,7 +35,42 @@ from dialogeval.tables import Corpus, Source, table
 __all__ = ["looks_like", "read"]
 
 _SPEAKERS = ("user", "system")
-_ACT_KINDS = ("categorical", "non-categorical", "binary")
+_Slots = dict[str, dict[str, str]]
+
+
+class _Goal(msgspec.Struct):
+    inform: _Slots = {}
+    request: _Slots = {}
+
+
+class _Dialogue(msgspec.Struct):
+    domains: list[str] = []
+    goal: _Goal | None = None
+
+
+class _Act(msgspec.Struct):
+    domain: str = ""
+    intent: str = ""
+    slot: str = ""
+    value: str = ""
+
+
+class _Acts(msgspec.Struct, rename={"non_categorical": "non-categorical"}):
+    categorical: list[_Act] = []
+    non_categorical: list[_Act] = []
+    binary: list[_Act] = []
+
+
+class _Utterance(msgspec.Struct):
+    dialogue_acts: _Acts | None = None
+
+
+class _User(_Utterance):
+    state: _Slots = {}
+
+
+class _System(_Utterance):
+    booked: dict[str, Any] | None = None
 
 
 def looks_like(raw: Any) -> bool:
@@ -68,10 +105,11 @@ def read(
             continue
         place: dict[str, Any] = {"file": file, "dialogue": original}
         with odd.kept_whole(rows):
-            domains = _strings(dialogue.get("domains", []), "domains, a list of strings", place)
+            require(dialogue, _Dialogue, place)
+            domains = dialogue.get("domains", [])
             own = str(dialogue.get("original_id") or original)
             rows["dialogues"].append((key, own, "+".join(sorted(domains))))
-            _read_goal(key, dialogue.get("goal") or {}, rows["goals"], counts, place)
+            _read_goal(key, dialogue.get("goal") or {}, rows["goals"], counts)
             for turn, user, system in turns_of(dialogue, original, file, _SPEAKERS, "utt_idx", counts):
                 _read_turn(key, turn, user, system, rows, counts, layouts, place | {"turn": turn})
     odd.check(rows)
@@ -107,9 +145,10 @@ def _read_turn(
     layouts: dict[tuple, int],
     place: dict[str, Any],
 ) -> None:
+    require(user, _User, place)
     if "state" not in user:
         counts[NO_STATE] += 1
-    state = _slots_by_domain(user.get("state", {}), "state", place)
+    state = user.get("state", {})
     shape = tuple((domain, tuple(slots)) for domain, slots in state.items() if slots)
     layout = layouts.setdefault(shape, len(layouts))
     rows["turns"].append((key, turn, user["utterance"], system["utterance"] if system else "", layout))
@@ -117,16 +156,15 @@ def _read_turn(
         for slot, value in slots.items():
             if value not in ABSENT:
                 rows["states"].append((key, turn, domain, slot, value))
-    _read_acts(key, turn, "user", user, rows, counts, place)
+    _read_acts(key, turn, "user", user, rows, counts)
     if system is None:
         counts[UNANSWERED] += 1
         return
+    require(system, _System, place)
     if system.get("state"):
         counts["states beside system utterances, left out"] += 1
-    _read_acts(key, turn, "system", system, rows, counts, place)
+    _read_acts(key, turn, "system", system, rows, counts)
     booked = system.get("booked") or {}
-    if not isinstance(booked, dict):
-        raise CorpusError("", expected="booked, an object by domain", got=show(booked), **place)
     rows["bookings"].extend((key, turn, domain) for domain, entities in booked.items() if entities)
 
 
@@ -137,33 +175,17 @@ def _read_acts(
     utterance: dict[str, Any],
     rows: dict[str, list[tuple]],
     counts: Counter[str],
-    place: dict[str, Any],
 ) -> None:
     acts = utterance.get("dialogue_acts") or {}
-    if not isinstance(acts, dict) or not all(isinstance(acts.get(kind, []), list) for kind in _ACT_KINDS):
-        expected = f"dialogue_acts, an object with lists {', '.join(_ACT_KINDS)}"
-        raise CorpusError("", expected=expected, got=show(acts), **place)
-    for act in (a for kind in _ACT_KINDS for a in acts.get(kind, ())):
-        texts = (
-            [act.get(f, "") for f in ("domain", "intent", "slot", "value")]
-            if isinstance(act, dict)
-            else [None]
-        )
-        if not all(isinstance(text, str) for text in texts):
-            expected = "an act with strings as intent, domain, slot and value"
-            raise CorpusError("", expected=expected, got=show(act), **place)
-        head = (key, turn, speaker, *texts)
+    for act in (a for kind in ("categorical", "non-categorical", "binary") for a in acts.get(kind, ())):
+        head = (key, turn, speaker, *(act.get(f, "") for f in ("domain", "intent", "slot", "value")))
         rows["acts"].append(head)
         if "start" in act or "end" in act:
             add_span(rows, counts, utterance["utterance"], head, act.get("start"), act.get("end"))
 
 
-def _read_goal(key: str, goal: Any, rows: list[tuple], counts: Counter[str], place: dict[str, Any]) -> None:
-    if not isinstance(goal, dict):
-        raise CorpusError("", expected="goal, an object with inform and request", got=show(goal), **place)
-    wishes = {
-        kind: _slots_by_domain(goal.get(kind, {}), f"goal {kind}", place) for kind in ("inform", "request")
-    }
+def _read_goal(key: str, goal: dict[str, Any], rows: list[tuple], counts: Counter[str]) -> None:
+    wishes = {kind: goal.get(kind, {}) for kind in ("inform", "request")}
     named: set[str] = set()
     for kind, domains in wishes.items():
         for domain, slots in domains.items():
@@ -173,30 +195,6 @@ def _read_goal(key: str, goal: Any, rows: list[tuple], counts: Counter[str], pla
                 named.add(domain)
     bare = {domain for domains in wishes.values() for domain in domains} - named
     counts[BARE_DOMAINS] += len(bare)
-
-
-def _slots_by_domain(given: Any, what: str, place: dict[str, Any]) -> dict[str, dict[str, str]]:
-    if not isinstance(given, dict):
-        raise CorpusError(
-            "", expected=f"{what}, an object {{domain: {{slot: value}}}}", got=show(given), **place
-        )
-    for domain, slots in given.items():
-        if not isinstance(slots, dict):
-            problem = f"{what}, domain {domain}"
-            raise CorpusError(problem, expected="an object {slot: value}", got=show(slots), **place)
-        for slot, value in slots.items():
-            if value.__class__ is not str:
-                problem = f"{what}, value of {domain}, {slot}"
-                raise CorpusError(
-                    problem, expected="a string", got=show(value), mend='write "" for none', **place
-                )
-    return given
-
-
-def _strings(given: Any, expected: str, place: dict[str, Any]) -> list[str]:
-    if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
-        raise CorpusError("", expected=expected, got=show(given), **place)
-    return given
 
 
 def _read_ontology(raw: Any, file: str | os.PathLike[str]) -> pd.DataFrame:

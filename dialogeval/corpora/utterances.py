@@ -7,10 +7,13 @@ schema-guided and the unified format). Out: checked pieces of them for the reade
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+
+import msgspec
 
 from dialogeval.exceptions import CorpusError, show
 from dialogeval.tables import COLUMNS, INTEGERS, canonical_id, table
@@ -55,6 +58,49 @@ CAUTIONS = {
     BARE_DOMAINS: "task",
     **dict.fromkeys((NO_ACTS, NO_ANNOTATION, COPIED, OUTSIDE), "references"),
 }
+
+
+#: What msgspec calls the types of JSON, and what a user does.
+_TYPES = {"str": "a string", "int": "a number", "float": "a number", "bool": "a boolean", "array": "a list"}
+_TYPES |= {"object": "an object", "null": "null"}
+_PLACE = re.compile(r"\$?\.?(?:turns|log|messages)\[(\d+)\]")
+
+
+def fault(given: Any, kind: Any, place: dict[str, Any]) -> CorpusError | None:
+    """Return where and how parsed JSON departs from a declared type, None if it does not."""
+    try:
+        msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        said, _, path = str(error).partition(" - at `$")
+        path = path.strip("`.").replace("[...]", "")
+        said = said.replace("Object missing required field ", "an object with ").removeprefix("Expected ")
+        expected, _, got = said.partition(", got ")
+        names = re.compile(r"`(\w+)`")
+        expected, got = (names.sub(lambda m: _TYPES.get(m[1], m[1]), text) for text in (expected, got))
+        if (number := _PLACE.match(path)) and "turn" not in place:
+            place = place | {"turn": int(number[1]) // 2}
+        return CorpusError(path, expected=expected, got=got or None, **place)
+    return None
+
+
+def require(given: Any, kind: Any, place: dict[str, Any]) -> None:
+    """Refuse parsed JSON that departs from a declared type."""
+    if error := fault(given, kind, place):
+        raise error
+
+
+def diagnose(
+    dialogue: Any, kind: Any, utterances: tuple[Any, Any], place: dict[str, Any], error: Exception
+) -> CorpusError:
+    """Find out slowly what a fast reader stumbled over; ``utterances`` are the user's and the system's type."""
+    if found := fault(dialogue, kind, place):
+        return found
+    held = next(dialogue[name] for name in ("log", "messages") if name in dialogue)
+    for number, utterance in enumerate(held):
+        if found := fault(utterance, utterances[number % 2], place | {"turn": number // 2}):
+            return found
+    reason, *turn = error.args  # where what no type declares is wrong, the reader knows its turn
+    return CorpusError(f"does not follow its format ({reason})", **place, turn=turn[0] if turn else None)
 
 
 class Odd:
