@@ -229,7 +229,7 @@ def test_bad_corpus_file(tmp_path: Path, pairs: Path, capsys: pytest.CaptureFixt
     with zipfile.ZipFile(tmp_path / "test.json.zip", "w") as archive:
         archive.writestr("test.json", '{"a": {"log": 3}}')
     said = refusal(capsys, "score", str(pairs), "--corpus", str(tmp_path / "test.json.zip"))
-    assert "dialogue a: expected a log, a list of utterances, got a number 3" in said
+    assert "dialogue a: log: expected a list, got a number" in said
 
 
 def test_score_real_systems_in_processes(real_data: Path, real_cases: Path) -> None:

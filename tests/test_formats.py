@@ -165,3 +165,30 @@ def test_files_of_another_kind_are_told_what_they_hold(text: str, tmp_path: Path
     said = str(caught.value)
     assert "broken" not in said and "domain '" not in said
     assert not text.startswith("{") or any(key in said for key in ("model", "loss", "beleif_sate")), said
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"hotel": {"area": "north", "stars": "4", "name": None}},
+        {"hotel": {"semi": {"area": "north", "stars": "4"}, "book": {"booked": []}}},
+        [["hotel", "area", "north"], ["hotel", "stars", "4"], ["hotel", "name", None]],
+        "[states] hotel-area=north hotel-stars=4",
+        "belief : hotel area = north ; stars = 4",
+        "=> Belief State : hotel { area = north ; stars = 4 }",
+        "[hotel] area north stars 4",
+        "hotel area north, hotel stars 4",
+        'The user wants:\n```json\n{"hotel": {"area": "north", "stars": "4"}}\n```',
+    ],
+    ids=repr,
+)
+def test_notations_of_a_state(state: Any, tmp_path: Path) -> None:
+    read = de.load_predictions(write(tmp_path, lines({"dialogue_id": "a", "turn": 0, "state": state})))
+    assert rows(read.states) == {("a", 0, "hotel", "area", "north"), ("a", 0, "hotel", "stars", "4")}
+
+
+@pytest.mark.parametrize("text", ["hotel area = north north = x", "[hotel] nice place", "north and cheap"])
+def test_what_follows_no_notation_is_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(PredictionError):
+        read = de.load_predictions(write(tmp_path, lines({"dialogue_id": "a", "turn": 0, "state": text})))
+        print(read.states)

@@ -32,7 +32,7 @@ REPAIRS = {
     "number": "values were numbers and are read as text",
     "list": "values were lists of one string and are read as that string",
     "first": "slots of frames have several values, of which the first is read",
-    "null": "slots were null in the text of a model and are left out",
+    "null": "slots were null and are left out",
     "truth": "values were true or false in the text of a model and are read as yes or no",
     "twice": "triples stand twice in one state and are counted once",
 }
@@ -43,6 +43,8 @@ _SHAPES = "{domain: {slot: value}} or a list of [domain, slot, value]"
 _EXACT = 2**53
 #: Characters of a text past which it is no state.
 _LONGEST = 100_000
+#: Stands for the value of a slot that is null until the slot is left out.
+_NULL = "\0null"
 _EMPTY = {"", "none", "null", "nan", "n/a", "empty", "no state", "not mentioned"}
 _DOMAINS, _SLOTS, _VALUES = (
     ("domain", "service"),
@@ -75,9 +77,10 @@ def triples(value: Any, slots: Slots | None = None, repairs: Counter[str] | None
 
 
 def _unique(found: list[Triple], repairs: Counter[str]) -> list[Triple]:
-    out = list(dict.fromkeys(found))
-    if len(out) != len(found):
-        repairs["twice"] += len(found) - len(out)
+    filled = [triple for triple in found if triple[2] is not _NULL]
+    out = list(dict.fromkeys(filled))
+    repairs["null"] += len(found) - len(filled)
+    repairs["twice"] += len(filled) - len(out)
     return out
 
 
@@ -92,7 +95,8 @@ def _of_object(state: dict[str, Any], repairs: Counter[str], slots: Slots | None
     out: list[Triple] = []
     for domain, content in state.items():
         if isinstance(content, dict):
-            out += [(domain, slot, _text(v, domain, slot, repairs)) for slot, v in content.items()]
+            pairs = _of_metadata(content) if {"semi", "book"} & content.keys() else content
+            out += [(domain, slot, _text(v, domain, slot, repairs)) for slot, v in pairs.items()]
         elif (
             isinstance(content, list) and content and all(_is_pair(x) for x in content) and "-" not in domain
         ):
@@ -100,6 +104,14 @@ def _of_object(state: dict[str, Any], repairs: Counter[str], slots: Slots | None
         else:
             out += _of_pair(domain, content, repairs)
     return out
+
+
+def _of_metadata(content: dict[str, Any]) -> dict[str, Any]:
+    """Read one domain of MultiWOZ 2.0's metadata, {"semi": {slot: value}, "book": {slot: value}}."""
+    semi, book = (content.get(part) or {} for part in ("semi", "book"))
+    if not isinstance(semi, dict) or not isinstance(book, dict):
+        return content
+    return semi | {f"book{slot}": value for slot, value in book.items() if slot != "booked"}
 
 
 def _is_pair(item: Any) -> bool:
@@ -180,7 +192,7 @@ def _text(value: Any, domain: str, slot: str, repairs: Counter[str]) -> str:
         raise PredictionError(f"slot {domain}-{slot}", expected="a string", got=show(value), mend=mend)
 
     if value is None:
-        refuse('leave the slot out or write ""')
+        return _NULL
     if isinstance(value, bool):
         refuse(f'write "{"yes" if value else "no"}"')
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer() and abs(value) < _EXACT):
@@ -203,7 +215,7 @@ _BELIEF = re.compile(
 _TAG = re.compile(r"</?\|?[A-Za-z_]\w*\|?>")
 _FENCE = re.compile(r"```[\w+-]*[ \t]*\n?(.*?)```", re.S)
 _LEAD = re.compile(
-    r"^\W*(?:(?:the\s+)?(?:updated\s+|current\s+|new\s+)?(?:dialogue|dialog|belief)?\s*state(?:\s+is)?\s*[:=]|belief\s*[:=]|=>)\s*",
+    r"^\W*(?:(?:the\s+)?(?:updated\s+|current\s+|new\s+)?(?:dialogue|dialog|belief)?\s*state(?:\s+is)?\s*[:=]|belief\s*[:=]|=>|\[\s*(?:belief\s+)?states?\s*\])\s*",
     re.I,
 )
 _OPENED = re.compile(r"""[{\[(]\s*["'{\[(]|[{\[]\s*[}\]]""")
@@ -297,6 +309,8 @@ def _of_text(text: str, slots: Slots, repairs: Counter[str]) -> list[Triple]:
     """Read a state that is written as text."""
     if len(text) > _LONGEST:
         raise _unparsed(text)
+    if (whole := _json(text)) is not None:  # whose values may hold any marks
+        return triples(_lenient(_inside(whole), repairs), slots, repairs)
     belief = _BELIEF.search(text)
     plain = _TAG.sub(" ", belief[1] if belief else text).strip()
     plain = _LEAD.sub("", plain).strip().rstrip(".").strip()
@@ -312,6 +326,14 @@ def _of_text(text: str, slots: Slots, repairs: Counter[str]) -> list[Triple]:
         if found is not None:
             return found
     raise _unparsed(text)
+
+
+def _json(text: str) -> Any:
+    """Return the object or list that a text is, None if it is something else."""
+    try:
+        return orjson.loads(text) if text.lstrip()[:1] in ("{", "[") else None
+    except orjson.JSONDecodeError:
+        return None
 
 
 def _unparsed(text: str) -> UnparsedError:
@@ -432,10 +454,11 @@ def _assigned(text: str, domain: str) -> list[Triple] | None:
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     """Yield (name, value) of assignments; an empty name marks what is none."""
     mark = "=" if "=" in text else ":" if ":" in text else r"\bis\b"
-    for part in re.split(rf"[;,|\n](?=[\s*-]*{_NAME}\s*{mark})", text):
+    for part in re.split(rf"[;,|\n](?=[\s*-]*{_NAME}\s*{mark})|\s(?=\w+-\w+\s*{mark})", text):
         pieces = re.split(rf"\s*{mark}\s*", part, maxsplit=1)
         if part.strip(" \n;,|-*"):
-            yield (pieces[0].strip(" \n-*\"'"), _value(pieces[1])) if len(pieces) == 2 else ("", part)
+            whole = len(pieces) == 2 and not (mark == "=" and "=" in pieces[1])
+            yield (pieces[0].strip(" \n-*\"'"), _value(pieces[1])) if whole else ("", part)
 
 
 def _assignments(text: str, slots: Slots) -> list[Triple] | None:
@@ -443,6 +466,8 @@ def _assignments(text: str, slots: Slots) -> list[Triple] | None:
     out: list[Triple] = []
     for name, value in _pairs(text):
         named = _names(name, slots)
+        if out and not named and name in slots.get(out[-1][0], ()):  # hotel area = north ; stars = 4
+            named = out[-1][0], name
         if not named:
             return None
         out.append((*named, value))
@@ -488,7 +513,7 @@ def _of_words(text: str, slots: Slots) -> Triple:
     for size in (3, 2, 1):
         words = rest.split(" ")
         slot, value = " ".join(words[:size]), " ".join(words[size:])
-        if value and slot in slots.get(domain, ()):
+        if value and "=" not in value and slot in slots.get(domain, ()):
             return domain, slot, value
     raise UnparsedError(
         "an item of the state",

@@ -57,9 +57,13 @@ class Turns:
 
     def scalar(self, row: Mapping[str, Any], meaning: str) -> Any:
         """Return the first field of a meaning that is no list or object."""
-        return next(
-            (row[n] for n in self.names(row, meaning) if not isinstance(row[n], (list, dict))), ABSENT
-        )
+        for name in self.names(row, meaning):
+            value = row[name]
+            if meaning == "id" and isinstance(value, list) and [*map(type, value)] == [str] * 3:
+                return "-".join(value)  # ["test", "MUL0001.json", "0"], as TripPy writes it
+            if not isinstance(value, (list, dict)):
+                return value
+        return ABSENT
 
     def has_content(self, row: Mapping[str, Any]) -> bool:
         """Tell whether a row has a field that may be a state or a text."""
@@ -355,7 +359,8 @@ def _carry_turns(ids: Sequence[str]) -> bool:
     turns: dict[str, list[int]] = {}
     for match in matches:
         turns.setdefault(match[1].lower(), []).append(int(match[2]))
-    several = len(turns) > 1 or bool(re.fullmatch(r"[^\W\d]+\d+(?:\.json)?", next(iter(turns))))
+    first = _SPLIT.sub("", next(iter(turns)))
+    several = len(turns) > 1 or bool(re.fullmatch(r"[^\W\d]+\d+(?:\.json)?", first))
     # The last dialogue of a sample may be cut, and one or the other may lack its first turn.
     starts = sum(min(numbers) <= 1 for numbers in turns.values())
     return several and starts * 10 >= len(turns) * 9 and all(max(n) < 4 * len(n) + 4 for n in turns.values())

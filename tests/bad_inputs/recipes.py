@@ -193,7 +193,6 @@ RECIPES: dict[str, Callable[[], Files]] = {
         state=pyarrow.array([[("hotel", "x")]], pyarrow.map_(pyarrow.string(), pyarrow.string()))
     ),
     "parquet-struct-of-numbers": lambda: table(state=[{"hotel": {"stars": 4.5}}]),
-    "parquet-deep-struct": lambda: table(state=[{"hotel": {"semi": {"area": "x"}}}]),
     "parquet-turn-nan": lambda: table(turn=[float("nan")], response=["x"]),
     "parquet-turn-infinite": lambda: table(turn=[float("inf")], response=["x"]),
     "parquet-turn-list": lambda: table(turn=[[0]], response=["x"]),
