@@ -30,7 +30,7 @@ __all__ = ["FROM_ONE", "Columns"]
 MAX_TURNS = 100_000
 #: What is said where numbers of turns begin at 1.
 FROM_ONE = 'turns are numbered from 1 in all dialogues and read as 0, 1, 2, …; fields={"turn": …} keeps them'
-_CHUNK = 20_000
+_CHUNK = 1_000
 _TEXTS = ("response", "reference", "user")
 #: Half of a character, which a state written as text within JSON or a table may hold.
 _HALF = re.compile("[\ud800-\udfff]")
@@ -288,7 +288,7 @@ class Columns:
         self, field: str, ids: np.ndarray, turns: np.ndarray, names: np.ndarray, order: np.ndarray | None
     ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
         """Return a table of states, and the code of each row and its turn."""
-        sizes, codes = np.concatenate(self.parts[f"n {field}"]), np.concatenate(self.parts[field])
+        sizes, codes = (np.concatenate(self.parts.pop(name)) for name in (f"n {field}", field))
         if order is not None:
             starts = np.cumsum(sizes) - sizes
             sizes = sizes[order]
@@ -296,8 +296,8 @@ class Columns:
             codes = codes[offset + np.arange(len(codes))]
         index = np.repeat(np.arange(len(sizes)), sizes)
         key = index * max(len(self.codes[field]), 1) + codes
-        twice = pd.Series(key).duplicated().to_numpy()
-        if twice.any():
+        if _has_twice(key):
+            twice = pd.Series(key).duplicated().to_numpy()
             self.repairs["twice"] += int(twice.sum())
             codes, index = codes[~twice], index[~twice]
         columns = {"dialogue_id": _strings(names, ids[index]), "turn": turns[index]}
@@ -331,8 +331,9 @@ class Columns:
         return gold
 
     def _refuse_twice(self, ids: np.ndarray, turns: np.ndarray, lines: np.ndarray, names: np.ndarray) -> None:
-        twice = pd.Series(ids * (2 * len(ids) + MAX_TURNS) + turns).duplicated().to_numpy()
-        if twice.any():
+        keys = ids * (2 * len(ids) + MAX_TURNS) + turns
+        if _has_twice(keys):
+            twice = pd.Series(keys).duplicated().to_numpy()
             i = int(twice.argmax())
             place = f"{self.file}, {self.unit} {lines[i]}" if lines[i] else self.file
             raise PredictionError(
@@ -378,6 +379,12 @@ def _fast(states: Sequence[Any], codes: _Triples) -> tuple[np.ndarray, np.ndarra
         lists = [[codes[d, s, v] for d, s, v in state] for state in states]
     sizes = np.fromiter(map(len, lists), "int64", len(lists))
     return sizes, np.fromiter(chain.from_iterable(lists), "int64", int(sizes.sum()))
+
+
+def _has_twice(keys: np.ndarray) -> bool:
+    """Tell whether integers repeat; sorting takes a fraction of the memory of a table of hashes."""
+    ordered = np.sort(keys)
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def _parts(codes: _Triples) -> list[np.ndarray]:
