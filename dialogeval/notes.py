@@ -39,7 +39,7 @@ def _counted(counts: Mapping[str, int]) -> str:
 def foreign_slots(whose: str, pair: StatePair, layouts: pd.DataFrame) -> Iterator[str]:
     """Name predicted slots that gold does not have: naming alone makes a score low."""
     slots = list(pair.slots.itertuples(index=False, name=None))
-    known = {*layouts[_SLOT].itertuples(index=False, name=None)}
+    known = {*layouts[_SLOT].drop_duplicates().itertuples(index=False, name=None)}
     known |= {slots[code] for code in pd.unique(pair.gold.slot)}
     counts = np.bincount(pair.pred.slot, minlength=len(slots)).tolist()
     foreign = {slot: n for slot, n in zip(slots, counts, strict=True) if n and slot not in known}
